@@ -1,0 +1,89 @@
+# The only entry point. `make help` lists what a person calls.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+EXPERIMENT ?= quickstart
+PROFILE ?= quick
+ENGINES ?=
+RUNFLAGS ?=
+SANITIZERS ?= asan tsan
+JOBS ?= $(shell nproc)
+KVDYNO := .venv/bin/kvdyno
+PY := .venv/bin/python
+
+.PHONY: help experiment plan test test-cpp test-python lint tidy format sanitize bench-driver \
+        packages venv build tests-built lock doctor clean distclean
+
+help:  ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
+	@printf '\nvariables: EXPERIMENT=%s PROFILE=%s ENGINES=all RUNFLAGS= JOBS=%s\n' \
+	  '$(EXPERIMENT)' '$(PROFILE)' '$(JOBS)'
+	@printf 'example:   make experiment EXPERIMENT=quickstart PROFILE=small ENGINES=rocksdb,leveldb\n'
+
+experiment: build  ## Set up, run an experiment, write figures, tables and a report
+	@$(KVDYNO) run $(EXPERIMENT) --profile $(PROFILE) $(if $(ENGINES),--engines $(ENGINES)) $(RUNFLAGS)
+
+plan: build  ## Show what an experiment would run, its time and its disk space
+	@$(KVDYNO) plan $(EXPERIMENT) --profile $(PROFILE) $(if $(ENGINES),--engines $(ENGINES))
+
+test: test-cpp test-python  ## Run all tests, C++ and Python
+
+test-cpp: tests-built
+	@ctest --test-dir build --output-on-failure -j $(JOBS)
+
+test-python: tests-built
+	@$(PY) -m pytest
+
+lint: venv  ## Check formats, lints, types and layers
+	@.venv/bin/ruff check .
+	@.venv/bin/ruff format --check .
+	@.venv/bin/mypy
+	@.venv/bin/lint-imports --no-cache
+	@git ls-files 'engines/*.cc' 'engines/*.h' | xargs .venv/bin/clang-format --dry-run -Werror
+
+tidy: venv build/build.ninja  ## Search the C++ sources for mistakes with clang-tidy (minutes)
+	@git ls-files 'engines/*.cc' | grep -v -e _test.cc -e /conformance/ -e /testing/ | \
+	  xargs -P $(JOBS) -n 4 .venv/bin/clang-tidy -p build --quiet 2>/dev/null
+
+format: venv  ## Rewrite the sources in the project's format
+	@.venv/bin/ruff check --fix-only -q . && .venv/bin/ruff format -q .
+	@git ls-files 'engines/*.cc' 'engines/*.h' | xargs .venv/bin/clang-format -i
+
+sanitize: packages  ## Build with sanitizers and run the C++ tests under them
+	@for preset in $(SANITIZERS); do \
+	  cmake --preset $$preset >/dev/null && cmake --build --preset $$preset -j $(JOBS) && \
+	  ctest --test-dir build-$$preset --output-on-failure -j $(JOBS) || exit 1; \
+	done
+
+bench-driver: build  ## Measure the driver's own cost beside the engines' (nothing else may run)
+	@$(PY) engines/driver/bench/bench_driver.py --binaries build/bin
+
+doctor: build  ## Say what this machine lacks for fair measurements, and the remedy
+	@$(KVDYNO) doctor
+
+packages:
+	@harness/setup.sh packages
+
+venv: packages
+	@harness/setup.sh venv
+
+# One configuration serves both: `build` makes the engines, `tests-built` the tests as well.
+build/build.ninja: harness/packages.txt $(wildcard engines/adapters/*/packages.txt) | packages
+	@cmake --preset release --log-level=WARNING >/dev/null && touch $@
+
+build: venv build/build.ninja  ## Set up everything and build the engines
+	@cmake --build build -j $(JOBS) --target engines
+
+tests-built: venv build/build.ninja
+	@cmake --build build -j $(JOBS)
+
+lock:  ## Resolve the Python requirements into the lock file (needs uv)
+	@uv pip compile --python-version 3.11 --universal --generate-hashes -q --no-emit-index-url \
+	  --no-emit-find-links --custom-compile-command "make lock" harness/requirements-dev.in -o harness/requirements.lock
+
+clean:  ## Remove builds, stores and snapshots; keep results
+	@rm -rf build build-asan build-tsan build-debug .kvdyno/work .kvdyno/snapshots .kvdyno/snapshots-uncapped
+
+distclean: clean  ## Remove all that set-up made as well; keep results
+	@rm -rf .venv .kvdyno

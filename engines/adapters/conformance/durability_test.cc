@@ -1,0 +1,74 @@
+// What outlives the process that wrote it, and what settling leaves to do.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <thread>
+
+#include "fixture.h"
+
+namespace kvdyno::conformance {
+
+namespace {
+
+class ConformanceDurability : public Conformance {
+ protected:
+  // Runs this binary again, which writes, makes durable as `way` says, and kills itself. False when
+  // the engine says that it cannot.
+  bool WriteInAProcessThatDies(const char* way) {
+    Close();
+    const pid_t pid = fork();
+    if (pid == 0) {
+      execl("/proc/self/exe", "conformance", way, directory().c_str(), nullptr);
+      _exit(127);
+    }
+    int status = 0;
+    waitpid(pid, &status, 0);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == kDurabilityUnsupported) return false;
+    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << "wait status " << status;
+    return true;
+  }
+
+  void ExpectRecords() {
+    Reopen();
+    for (uint64_t i = 0; i < kCrashRecords; i++) ExpectGet(NumberedKey(i), RandomBytes(i, 800));
+  }
+};
+
+TEST_F(ConformanceDurability, SettledDataOutlivesAKill) {
+  if (!adapter().can_settle()) GTEST_SKIP() << "the engine cannot settle";
+  ASSERT_TRUE(WriteInAProcessThatDies("--settle-and-die"));
+  ExpectRecords();
+}
+
+TEST_F(ConformanceDurability, SyncWritesOutliveAKill) {
+  if (!WriteInAProcessThatDies("--sync-and-die")) GTEST_SKIP() << "the engine has no sync writes";
+  ExpectRecords();
+}
+
+// Everything that the engine counts in bytes: what it wrote, and what it holds.
+std::map<std::string, double> BytesCounted(Adapter* adapter) {
+  std::vector<Counter> counters;
+  adapter->Sample(&counters);
+  std::map<std::string, double> bytes;
+  for (const Counter& counter : counters) {
+    if (counter.unit == "byte") bytes[counter.name] = counter.value;
+  }
+  return bytes;
+}
+
+TEST_F(ConformanceDurability, SettleLeavesNothingToWrite) {
+  if (!adapter().can_settle()) GTEST_SKIP() << "the engine cannot settle";
+  for (uint64_t i = 0; i < 2 * 10'000; i++) {
+    ExpectPut(NumberedKey(i % 10'000), RandomBytes(i, 800));
+  }
+  Settle();
+  const auto settled = BytesCounted(&adapter());
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_EQ(BytesCounted(&adapter()), settled);
+}
+
+}  // namespace
+
+}  // namespace kvdyno::conformance

@@ -1,0 +1,107 @@
+// Single keys: what is written is read, whatever its bytes.
+#include "fixture.h"
+
+namespace kvdyno::conformance {
+
+namespace {
+
+constexpr size_t kMebibyte = size_t{1} << 20;
+
+TEST_F(Conformance, FreshStoreHasNothing) {
+  ExpectAbsent("key");
+  ExpectRows({}, {});
+}
+
+TEST_F(Conformance, ReadsItsWrites) {
+  ExpectPut("key", "value");
+  ExpectGet("key", "value");
+  ExpectAbsent("ke");
+  ExpectAbsent("key1");
+}
+
+TEST_F(Conformance, InsertIsRead) {
+  const Status inserted = session().Insert("key", "value");
+  ASSERT_TRUE(inserted.ok()) << inserted.ToString();
+  ExpectGet("key", "value");
+}
+
+TEST_F(Conformance, OverwriteReplacesTheWholeValue) {
+  ExpectPut("key", "a long first value");
+  ExpectPut("key", "short");
+  ExpectGet("key", "short");
+  ExpectPut("key", "longer than the first value was");
+  ExpectGet("key", "longer than the first value was");
+}
+
+TEST_F(Conformance, DeleteRemovesOneKey) {
+  ExpectPut("a", "1");
+  ExpectPut("b", "2");
+  const Status deleted = session().Delete("a");
+  ASSERT_TRUE(deleted.ok()) << deleted.ToString();
+  ExpectAbsent("a");
+  ExpectGet("b", "2");
+}
+
+TEST_F(Conformance, DeletedKeyCanBeWrittenAgain) {
+  ExpectPut("key", "first");
+  ASSERT_TRUE(session().Delete("key").ok());
+  ExpectPut("key", "second");
+  ExpectGet("key", "second");
+}
+
+TEST_F(Conformance, DeleteOfAnAbsentKeyIsOk) {
+  const Status deleted = session().Delete("never written");
+  EXPECT_TRUE(deleted.ok()) << deleted.ToString();
+}
+
+TEST_F(Conformance, EmptyValueIsAValue) {
+  ExpectPut("key", "");
+  ExpectGet("key", "");
+  ExpectRows({}, {{"key", ""}});
+}
+
+TEST_F(Conformance, ValuesKeepEveryByte) {
+  std::string every_byte;
+  for (int byte = 0; byte < 256; byte++) every_byte.push_back(static_cast<char>(byte));
+  ExpectPut("key", every_byte);
+  ExpectGet("key", every_byte);
+}
+
+TEST_F(Conformance, MebibyteValues) {
+  for (uint64_t i = 0; i < 4; i++) ExpectPut(NumberedKey(i), RandomBytes(i, kMebibyte));
+  for (uint64_t i = 0; i < 4; i++) ExpectGet(NumberedKey(i), RandomBytes(i, kMebibyte));
+  Settle();
+  for (uint64_t i = 0; i < 4; i++) ExpectGet(NumberedKey(i), RandomBytes(i, kMebibyte));
+}
+
+// A kibibyte is more than any workload's key and less than any engine's limit.
+TEST_F(Conformance, LongKeys) {
+  const std::string stem(1020, 'k');
+  ExpectPut(stem + "a", "1");
+  ExpectPut(stem + "b", "2");
+  ExpectGet(stem + "a", "1");
+  ExpectGet(stem + "b", "2");
+  ExpectAbsent(stem);
+}
+
+// An engine may refuse the empty key, but then it says so.
+TEST_F(Conformance, EmptyKeyWorksOrIsRefused) {
+  const Status put = session().Put("", "value");
+  if (put.ok()) {
+    ExpectGet("", "value");
+    ExpectRows({}, {{"", "value"}});
+  } else {
+    EXPECT_EQ(put.code(), Code::kInvalidArgument) << put.ToString();
+    EXPECT_FALSE(put.message().empty());
+  }
+}
+
+TEST_F(Conformance, SessionsSeeEachOther) {
+  const std::unique_ptr<Session> other = adapter().NewSession();
+  ASSERT_TRUE(other->Put("key", "value").ok());
+  ExpectGet("key", "value");
+}
+
+}  // namespace
+
+}  // namespace kvdyno::conformance

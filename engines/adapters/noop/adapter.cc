@@ -1,0 +1,42 @@
+// The noop engine: accepts every call and does nothing, so that what a run costs is the driver.
+// It is no store: a get succeeds and leaves the value alone, a scan has no rows.
+#include "kvdyno/api/adapter.h"
+
+namespace kvdyno {
+
+namespace {
+
+class NoopSession final : public Session {
+ public:
+  Status Get(std::string_view, std::string*) override { return Status::Ok(); }
+  Status Put(std::string_view, std::string_view) override { return Status::Ok(); }
+  Status Delete(std::string_view) override { return Status::Ok(); }
+  Status Scan(const ScanRange&, RowVisitor*) override { return Status::Ok(); }
+};
+
+class NoopAdapter final : public Adapter {
+ public:
+  std::string engine_name() const override { return "noop"; }
+  std::string engine_version() const override { return "1"; }
+  std::string summary() const override {
+    return "Does nothing; part of kvdyno, to measure the driver's own cost.";
+  }
+  std::vector<std::string> caveats() const override {
+    return {"stores nothing: what it measures is the driver"};
+  }
+  OptionTable& options() override { return table_; }
+  Status Open(const OpenContext&) override { return Status::Ok(); }
+  std::unique_ptr<Session> NewSession() override { return std::make_unique<NoopSession>(); }
+  Status Settle() override { return Status::Ok(); }
+  void Sample(std::vector<Counter>*) override {}
+  Status Close() override { return Status::Ok(); }
+
+ private:
+  OptionTable table_;
+};
+
+}  // namespace
+
+std::unique_ptr<Adapter> MakeAdapter() { return std::make_unique<NoopAdapter>(); }
+
+}  // namespace kvdyno

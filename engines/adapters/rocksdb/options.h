@@ -1,0 +1,79 @@
+// RocksDB's options: the struct, its description, and its one mapping to RocksDB's own structs.
+// Names are those of YCSB-cpp's binding where it has the option. Defaults are RocksDB's, but for
+// compression; a test compares them with the library's.
+// Built before threads start; read-only afterwards.
+#pragma once
+
+#include <rocksdb/options.h>
+
+#include <cstdint>
+#include <string>
+
+#include "kvdyno/api/options.h"
+#include "kvdyno/base/status.h"
+
+namespace kvdyno::rocks {
+
+inline constexpr uint64_t kKiB = uint64_t{1} << 10;
+inline constexpr uint64_t kMiB = uint64_t{1} << 20;
+inline constexpr uint64_t kGiB = uint64_t{1} << 30;
+
+struct Options {
+  // Memory.
+  uint64_t write_buffer_size = 64 * kMiB;
+  int64_t max_write_buffer_number = 2;
+  int64_t min_write_buffer_number_to_merge = 1;
+  uint64_t cache_size = 8 * kMiB;
+  uint64_t compressed_cache_size = 0;
+  double cache_high_pri_pool_ratio = 0;
+  bool cache_index_and_filter_blocks = false;
+  bool pin_l0_filter_and_index_blocks_in_cache = false;
+  int64_t max_open_files = -1;
+
+  // Shape of the tree.
+  uint64_t target_file_size_base = 64 * kMiB;
+  int64_t target_file_size_multiplier = 1;
+  uint64_t max_bytes_for_level_base = 256 * kMiB;
+  double max_bytes_for_level_multiplier = 10;
+  bool level_compaction_dynamic_level_bytes = false;
+  int64_t compaction_pri = 3;
+  int64_t level0_file_num_compaction_trigger = 4;
+  int64_t level0_slowdown_writes_trigger = 20;
+  int64_t level0_stop_writes_trigger = 36;
+  uint64_t soft_pending_compaction_bytes_limit = 64 * kGiB;
+  uint64_t hard_pending_compaction_bytes_limit = 256 * kGiB;
+
+  // Tables.
+  uint64_t block_size = 4 * kKiB;
+  int64_t block_restart_interval = 16;
+  double bloom_bits = 0;
+  std::string compression = "no";
+
+  // Background work and input/output.
+  int64_t max_background_jobs = 2;
+  int64_t max_subcompactions = 1;
+  uint64_t compaction_readahead_size = 0;
+  uint64_t bytes_per_sync = 0;
+  uint64_t wal_bytes_per_sync = 0;
+  bool use_direct_reads = false;
+  bool use_direct_io_for_flush_compaction = false;
+  bool allow_mmap_reads = false;
+  bool allow_mmap_writes = false;
+  bool advise_random_on_open = true;
+
+  // RocksDB's own advice, which changes other options.
+  bool increase_parallelism = false;
+  bool optimize_level_style_compaction = false;
+
+  // Of this adapter.
+  std::string optionsfile;
+  bool statistics = false;
+
+  void Describe(OptionTable* table);
+
+  // RocksDB's structs for these options. Where something else decides, a file or RocksDB's advice,
+  // the members are set to what it says, so that a record shows the options in force.
+  Status Translate(rocksdb::Options* result);
+};
+
+}  // namespace kvdyno::rocks

@@ -1,0 +1,118 @@
+// The contract between the driver and an engine's binding.
+// An adapter owns one open store and its options; it must not know workloads, phases or
+// measurements. A newcomer implements Adapter and Session, and a factory function.
+//
+// Threads: Open, Settle and Close are called by one thread while no session is in use; Sample
+// may be called by one other thread at any time between Open and Close. A session belongs
+// to one thread; different sessions run at the same time.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kvdyno/api/options.h"
+#include "kvdyno/base/status.h"
+
+namespace kvdyno {
+
+// Receives a scan's rows in ascending key order. The views live until Row returns.
+class RowVisitor {
+ public:
+  virtual ~RowVisitor() = default;
+  // Returns false to end the scan early (which is not an error). The key is empty where an
+  // engine's interface returns rows without their keys, as YCSB-cpp's does.
+  virtual bool Row(std::string_view key, std::string_view value) = 0;
+};
+
+struct ScanRange {
+  std::string_view start = {};  // inclusive; empty: from the first key
+  std::string_view end = {};    // exclusive; empty: to the last key
+  uint64_t limit = 0;           // rows at most; 0: no limit
+};
+
+// One client thread's handle.
+class Session {
+ public:
+  virtual ~Session() = default;
+
+  // NotFound leaves *value unspecified. *value's capacity is reused from call to call.
+  virtual Status Get(std::string_view key, std::string* value) = 0;
+
+  // Writes, whether or not the key exists (a blind update).
+  virtual Status Put(std::string_view key, std::string_view value) = 0;
+
+  // Writes a key that the caller believes to be new. Engines that tell the two apart override it.
+  virtual Status Insert(std::string_view key, std::string_view value) { return Put(key, value); }
+
+  // Deleting a key that does not exist is Ok.
+  virtual Status Delete(std::string_view key) = 0;
+
+  // Rows of the range in key order, at most `limit`. Unsupported for a store without order.
+  virtual Status Scan(const ScanRange& range, RowVisitor* visitor) = 0;
+};
+
+// One observation of an engine's own counters. `cumulative` values only grow while the store is
+// open, and the driver reports their differences per phase; others are levels at this moment.
+struct Counter {
+  std::string name;  // "stall_micros", "level0_files": snake_case, no engine prefix
+  double value = 0;
+  std::string unit;  // "op", "byte", "s", "us", "count", "ratio"
+  bool cumulative = true;
+};
+
+struct OpenContext {
+  std::string directory;  // exists and is writable; the store owns everything in it
+  uint64_t memory_cap_bytes =
+      0;              // of the process's cgroup, for engines that size themselves; 0: none
+  bool sync = false;  // every write durable before it returns
+};
+
+class Adapter {
+ public:
+  virtual ~Adapter() = default;
+
+  virtual std::string engine_name() const = 0;     // "rocksdb"
+  virtual std::string engine_version() const = 0;  // of the library at run time: "7.8.3"
+  virtual std::string summary() const = 0;         // a sentence for `describe`, with its source
+
+  // Facts about this build that a reader of a comparison must know ("software crc32c").
+  virtual std::vector<std::string> caveats() const { return {}; }
+
+  // Glob patterns of files that are written once and never changed afterwards: a snapshot may
+  // link them instead of copying. Everything else is copied.
+  virtual std::vector<std::string> write_once_files() const { return {}; }
+
+  // Options of this engine; filled from properties "<engine>.<name>" before Open.
+  virtual OptionTable& options() = 0;
+
+  // Opens the store in the directory, creating it when the directory is empty. Every file is
+  // opened with random-access advice, so that comparisons do not measure readahead.
+  virtual Status Open(const OpenContext& context) = 0;
+
+  // May be called by another thread than the session's. What cannot be told here is told by the
+  // session's first operation.
+  virtual std::unique_ptr<Session> NewSession() = 0;
+
+  // False where an engine's interface has no such operation as Settle: a run then has no phases
+  // settle and drain.
+  virtual bool can_settle() const { return true; }
+
+  // Writes out everything that is buffered and returns when no background work is left.
+  // Unsupported when it cannot.
+  virtual Status Settle() = 0;
+
+  // Appends this moment's counters. Cheap enough to be called every second.
+  virtual void Sample(std::vector<Counter>* counters) = 0;
+
+  // Releases the store; sessions are gone by then. Called once after an Open that succeeded, also
+  // when the run failed; not after a failed Open, which leaves nothing to release.
+  virtual Status Close() = 0;
+};
+
+// Every adapter's library defines this one function: a closed adapter with default options.
+std::unique_ptr<Adapter> MakeAdapter();
+
+}  // namespace kvdyno

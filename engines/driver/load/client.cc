@@ -1,0 +1,276 @@
+// The clients' loops: the only code of the driver that runs while operations are timed.
+// A Client belongs to its thread; shared are the workload (immutable), the budget, the sequence of
+// new keys, the stop signal and the recorder (see there).
+#include "load/client.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <thread>
+
+namespace kvdyno {
+namespace {
+
+constexpr uint64_t kNsPerSecond = 1'000'000'000;
+
+uint64_t DeadlineNs(uint64_t start_ns, double seconds) {
+  if (seconds <= 0) return UINT64_MAX;
+  return start_ns + static_cast<uint64_t>(std::llround(seconds * kNsPerSecond));
+}
+
+// Time stamp counters of two processors may differ by a few ticks.
+uint64_t Elapsed(uint64_t from_ns, uint64_t to_ns) { return to_ns > from_ns ? to_ns - from_ns : 0; }
+
+// Values of the load are version 0; each client numbers its own from here.
+uint64_t FirstSequence(uint64_t client) { return (client + 1) << 40; }
+
+}  // namespace
+
+PhaseWork::PhaseWork(const Limits& limits, uint64_t client_count, bool paced,
+                     const FastClock& clock)
+    : budget(limits, client_count, paced),
+      start_ns(clock.NowNs()),
+      deadline_ns(DeadlineNs(start_ns, limits.seconds)),
+      counts_bytes(limits.bytes_written != Limits::kUnlimited) {}
+
+Status Client::Make(const Workload& workload, uint64_t number, std::unique_ptr<Session> session,
+                    KeySequence* new_keys, const FastClock& clock, StopSignal* stop,
+                    std::unique_ptr<Client>* client) {
+  client->reset(new Client(workload, number, std::move(session), new_keys, clock, stop));
+  return workload.MakeChooser(number, new_keys->stored(), &(*client)->chooser_);
+}
+
+Client::Client(const Workload& workload, uint64_t number, std::unique_ptr<Session> session,
+               KeySequence* new_keys, const FastClock& clock, StopSignal* stop)
+    : workload_(workload),
+      number_(number),
+      update_reads_(workload.settings().update_mode == "readmodifywrite"),
+      verify_(workload.settings().verify),
+      clock_(clock),
+      stop_(stop),
+      new_keys_(new_keys),
+      session_(std::move(session)),
+      random_(Mix(static_cast<uint64_t>(workload.settings().seed)) + number),
+      sequence_(FirstSequence(number)),
+      rows_(workload, new_keys->stored()),
+      key_buffer_(workload.keys().max_size()),
+      recorder_(workload.Shape()) {}
+
+void Client::Load(PhaseWork* work) {
+  request_.operation = Operation::kInsert;
+  for (;;) {
+    const Budget::Share share = work->budget.TakeOperations();
+    if (share.count == 0) return;
+    for (uint64_t i = 0; i < share.count; ++i) {
+      if (stop_->requested()) return;
+      PrepareWrite(workload_.LoadIndex(share.first + i), 0);
+      const uint64_t start = clock_.NowNs();
+      const Status status = session_->Insert(request_.key, request_.value);
+      if (!Finish<false>(status, start, start, clock_.NowNs(), work)) return;
+    }
+  }
+}
+
+void Client::Transact(PhaseWork* work) {
+  bytes_share_ = 0;
+  if (workload_.paced()) {
+    TransactLoop<true>(work);
+  } else {
+    TransactLoop<false>(work);
+  }
+}
+
+template <bool kPaced>
+void Client::TransactLoop(PhaseWork* work) {
+  Arrivals arrivals;
+  if constexpr (kPaced) {
+    if (Status status = workload_.MakeArrivals(number_, &arrivals); !status.ok()) {
+      return stop_->Fail({std::move(status)});
+    }
+  }
+  const bool all_dealt = TransactUntilEnd<kPaced>(work, &arrivals);
+  if (kPaced && !all_dealt) {
+    const uint64_t end = std::min(clock_.NowNs(), work->deadline_ns);
+    recorder_.Active().arrivals_missed += arrivals.CountBefore(end - work->start_ns);
+  }
+}
+
+template <bool kPaced>
+bool Client::TransactUntilEnd(PhaseWork* work, [[maybe_unused]] Arrivals* arrivals) {
+  if (work->counts_bytes && !SpendBytes(0, work)) return false;
+  for (;;) {
+    const Budget::Share share = work->budget.TakeOperations();
+    if (share.count == 0) return true;
+    for (uint64_t i = 0; i < share.count; ++i) {
+      if (stop_->requested()) return false;
+      uint64_t intended = 0;
+      if constexpr (kPaced) {
+        intended = work->start_ns + arrivals->NextNs(random_);
+        // Before preparing: an insert that has taken its key number must not be abandoned.
+        if (!WaitUntil(intended, work->deadline_ns)) return false;
+      }
+      Prepare(workload_.operations().Next(random_));
+      const uint64_t start = clock_.NowNs();
+      const Status status = Execute();
+      const uint64_t end = clock_.NowNs();
+      if (request_.operation == Operation::kInsert && status.ok()) new_keys_->Acknowledge(number_);
+      if (!Finish<kPaced>(status, kPaced ? intended : start, start, end, work)) return false;
+    }
+  }
+}
+
+// Sleeps until shortly before, in pieces short enough to notice that the run stops, then spins:
+// waking up takes tens of microseconds, which would count as latency. Spinning takes a CPU from
+// the engine, so it is kept shorter than a scheduler's tick. False: the phase is over.
+bool Client::WaitUntil(uint64_t intended_ns, uint64_t deadline_ns) const {
+  constexpr uint64_t kPieceNs = 50'000'000;
+  constexpr uint64_t kSpinNs = 50'000;
+  const uint64_t until = std::min(intended_ns, deadline_ns);
+  for (uint64_t now = clock_.NowNs(); now < until; now = clock_.NowNs()) {
+    if (stop_->requested()) return false;
+    if (until - now <= kSpinNs) continue;
+    const uint64_t pause = std::min(until - now - kSpinNs, kPieceNs);
+    std::this_thread::sleep_for(std::chrono::nanoseconds(pause));
+  }
+  return intended_ns < deadline_ns;
+}
+
+void Client::Prepare(Operation operation) {
+  request_.operation = operation;
+  if (operation == Operation::kInsert) return PrepareWrite(new_keys_->Take(number_), sequence_++);
+  const uint64_t index = chooser_->Next(random_);
+  switch (operation) {
+    case Operation::kUpdate:
+    case Operation::kReadModifyWrite:
+      return PrepareWrite(index, sequence_++);
+    case Operation::kScan:
+      request_.row_limit = workload_.scan_lengths().Next(random_);
+      break;
+    default:
+      break;
+  }
+  request_.index = index;
+  request_.key = workload_.Key(index, key_buffer_.data());
+}
+
+void Client::PrepareWrite(uint64_t index, uint64_t sequence) {
+  request_.index = index;
+  request_.key = workload_.Key(index, key_buffer_.data());
+  request_.value = workload_.values().Make(index, sequence, &value_buffer_);
+}
+
+Status Client::Execute() {
+  switch (request_.operation) {
+    case Operation::kRead:
+      return session_->Get(request_.key, &result_);
+    case Operation::kUpdate:
+      return update_reads_ ? ReadThenWrite() : session_->Put(request_.key, request_.value);
+    case Operation::kInsert:
+      return session_->Insert(request_.key, request_.value);
+    case Operation::kScan:
+      if (verify_) {
+        rows_.BeginVerified(request_.index, request_.key, request_.row_limit);
+      } else {
+        rows_.Begin();
+      }
+      return session_->Scan({.start = request_.key, .end = {}, .limit = request_.row_limit},
+                            &rows_);
+    case Operation::kReadModifyWrite:
+      return ReadThenWrite();
+    case Operation::kDelete:
+      return session_->Delete(request_.key);
+  }
+  __builtin_unreachable();
+}
+
+// A missing key is written all the same, and counted as not found.
+Status Client::ReadThenWrite() {
+  Status read = session_->Get(request_.key, &result_);
+  if (!read.ok() && !read.not_found()) return read;
+  Status write = session_->Put(request_.key, request_.value);
+  return write.ok() ? read : write;
+}
+
+template <bool kPaced>
+bool Client::Finish(const Status& status, uint64_t intended_ns, uint64_t start_ns, uint64_t end_ns,
+                    PhaseWork* work) {
+  Tally& tally = recorder_.Active();
+  OperationTally& mine = *tally.of(request_.operation);
+  if (!status.ok() && !status.not_found()) [[unlikely]] {
+    ++mine.failed;
+    Fail(status, false);
+    return false;
+  }
+  mine.latency.Record(Elapsed(intended_ns, end_ns));
+  if constexpr (kPaced) mine.service->Record(Elapsed(start_ns, end_ns));
+  mine.not_found += status.not_found();
+
+  const uint64_t written = BytesWritten();
+  tally.bytes_written += written;
+  tally.bytes_read += BytesRead(status);
+  tally.retrievals += Reads() || request_.operation == Operation::kScan;
+  if (request_.operation == Operation::kScan) mine.rows += rows_.count();
+  if (verify_ && !Verify(status)) [[unlikely]]
+    return false;
+  if (work->counts_bytes && !SpendBytes(written, work)) return false;
+  return end_ns < work->deadline_ns;
+}
+
+bool Client::Reads() const {
+  return request_.operation == Operation::kRead ||
+         request_.operation == Operation::kReadModifyWrite ||
+         (request_.operation == Operation::kUpdate && update_reads_);
+}
+
+uint64_t Client::BytesWritten() const {
+  switch (request_.operation) {
+    case Operation::kUpdate:
+    case Operation::kInsert:
+    case Operation::kReadModifyWrite:
+      return request_.key.size() + request_.value.size();
+    case Operation::kDelete:
+      return request_.key.size();
+    default:
+      return 0;
+  }
+}
+
+uint64_t Client::BytesRead(const Status& status) const {
+  if (request_.operation == Operation::kScan) return rows_.bytes();
+  return Reads() && status.ok() ? request_.key.size() + result_.size() : 0;
+}
+
+// Draws on this client's share of the bytes; false when the phase has no more to give.
+bool Client::SpendBytes(uint64_t bytes, PhaseWork* work) {
+  while (bytes >= bytes_share_) {
+    bytes -= bytes_share_;
+    bytes_share_ = work->budget.TakeBytes();
+    if (bytes_share_ == 0) return false;
+  }
+  bytes_share_ -= bytes;
+  return true;
+}
+
+// Compares what was read with what was written, outside of the timed section (a scan's rows were
+// compared while they passed).
+bool Client::Verify(const Status& status) {
+  Status verdict;
+  if (request_.operation == Operation::kScan) {
+    verdict = rows_.Verdict();
+  } else if (Reads() && status.ok()) {
+    verdict = workload_.values().Verify(request_.index, result_);
+  } else if (Reads() && workload_.keys_stay()) {
+    verdict = Status::Corruption("expected the value that was written, found no such key");
+  }
+  if (verdict.ok()) return true;
+  Fail(verdict, true);
+  return false;
+}
+
+void Client::Fail(const Status& status, bool wrong_data) {
+  std::string message(OperationName(request_.operation));
+  message += " '" + std::string(request_.key) + "': " + status.message();
+  stop_->Fail({Status(status.code(), std::move(message)), wrong_data});
+}
+
+}  // namespace kvdyno

@@ -1,0 +1,109 @@
+// Client: one thread's stream of operations against one session.
+// Owns its randomness, buffers and tallies; borrows the session and what all clients share.
+// The loop allocates, logs and formats nothing once buffers have grown, and writes no cache line
+// that another client reads, but for taking shares and new keys.
+//
+// Threads: Load and Transact run on the client's thread; `recorder` is shared with one observer.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kvdyno/api/adapter.h"
+#include "kvdyno/base/status.h"
+#include "load/budget.h"
+#include "load/key_sequence.h"
+#include "load/scan_rows.h"
+#include "load/stop_signal.h"
+#include "load/workload.h"
+#include "measure/fast_clock.h"
+#include "measure/recorder.h"
+
+namespace kvdyno {
+
+// What the clients of one phase share.
+struct PhaseWork {
+  PhaseWork(const Limits& limits, uint64_t client_count, bool paced, const FastClock& clock);
+
+  Budget budget;
+  const uint64_t start_ns;     // of the fast clock
+  const uint64_t deadline_ns;  // UINT64_MAX: none
+  const bool counts_bytes;     // written bytes are limited
+};
+
+class alignas(kCacheLine) Client {
+ public:
+  // `number` of this client, from 0.
+  static Status Make(const Workload& workload, uint64_t number, std::unique_ptr<Session> session,
+                     KeySequence* new_keys, const FastClock& clock, StopSignal* stop,
+                     std::unique_ptr<Client>* client);
+
+  // Inserts shares of the load's keys until none is left or the run stops.
+  void Load(PhaseWork* work);
+
+  // Draws operations until a limit is reached or the run stops.
+  void Transact(PhaseWork* work);
+
+  Recorder& recorder() { return recorder_; }
+
+ private:
+  // The operation that is about to be timed.
+  struct Request {
+    Operation operation = Operation::kRead;
+    uint64_t index = 0;
+    std::string_view key;
+    std::string_view value;
+    uint64_t row_limit = 0;
+  };
+
+  Client(const Workload& workload, uint64_t number, std::unique_ptr<Session> session,
+         KeySequence* new_keys, const FastClock& clock, StopSignal* stop);
+
+  template <bool kPaced>
+  void TransactLoop(PhaseWork* work);
+  // The work of TransactLoop; returns whether all operations were dealt.
+  template <bool kPaced>
+  bool TransactUntilEnd(PhaseWork* work, Arrivals* arrivals);
+  bool WaitUntil(uint64_t intended_ns, uint64_t deadline_ns) const;
+
+  void Prepare(Operation operation);
+  void PrepareWrite(uint64_t index, uint64_t sequence);
+  Status Execute();
+  Status ReadThenWrite();
+  // Books the operation; false ends the phase for this client.
+  template <bool kPaced>
+  bool Finish(const Status& status, uint64_t intended_ns, uint64_t start_ns, uint64_t end_ns,
+              PhaseWork* work);
+  bool Reads() const;
+  uint64_t BytesWritten() const;
+  uint64_t BytesRead(const Status& status) const;
+  bool SpendBytes(uint64_t bytes, PhaseWork* work);
+  bool Verify(const Status& status);
+  void Fail(const Status& status, bool wrong_data);
+
+  const Workload& workload_;
+  const uint64_t number_;
+  const bool update_reads_;
+  const bool verify_;
+  const FastClock clock_;
+  StopSignal* const stop_;
+  KeySequence* const new_keys_;
+  const std::unique_ptr<Session> session_;
+  std::unique_ptr<KeyChooser> chooser_;
+  Random random_;
+  uint64_t sequence_;         // of the next value, unique among clients
+  uint64_t bytes_share_ = 0;  // that may still be written
+  ScanRows rows_;
+
+  Request request_;
+  std::vector<char> key_buffer_;
+  std::string value_buffer_;
+  std::string result_;
+
+  Recorder recorder_;
+};
+
+}  // namespace kvdyno

@@ -1,0 +1,132 @@
+// Building a Workload from the settings. Immutable afterwards; shared by all clients.
+#include "load/workload.h"
+
+#include "measure/text_file.h"
+
+namespace kvdyno {
+namespace {
+
+// The order of a load and the places of popular keys are both permutations; one seed for both
+// would make the keys that are loaded first the popular ones.
+uint64_t LoadOrderSeed(const Settings& settings) {
+  return Mix(Mix(static_cast<uint64_t>(settings.seed)));
+}
+
+OperationProportions ProportionsOf(const Settings& settings) {
+  return {settings.read_proportion,
+          settings.update_proportion,
+          settings.insert_proportion,
+          settings.scan_proportion,
+          settings.read_modify_write_proportion,
+          settings.delete_proportion};
+}
+
+ScanLengthDistribution ScanDistributionOf(const std::string& name) {
+  if (name == "zipfian") return ScanLengthDistribution::kZipfian;
+  if (name == "constant") return ScanLengthDistribution::kConstant;
+  return ScanLengthDistribution::kUniform;
+}
+
+Status MakeArrivalSpec(const Settings& settings, ArrivalSpec* spec) {
+  spec->poisson = settings.arrivals == "poisson";
+  spec->operations_per_second = settings.target;
+  spec->thread_count = static_cast<uint64_t>(settings.thread_count);
+  if (settings.limit_file.empty()) return Status::Ok();
+  const auto text = ReadTextFile(settings.limit_file);
+  if (!text) {
+    return Status::InvalidArgument("limit.file: expected a readable file, got '" +
+                                   settings.limit_file + "'");
+  }
+  return ParseRateSteps(*text, settings.limit_file, &spec->steps);
+}
+
+}  // namespace
+
+ScanLengths::ScanLengths(uint64_t min, uint64_t max, ScanLengthDistribution distribution,
+                         double theta)
+    : min_(distribution == ScanLengthDistribution::kConstant ? max : min),
+      span_(distribution == ScanLengthDistribution::kConstant ? 1 : max - min + 1) {
+  if (distribution == ScanLengthDistribution::kZipfian) {
+    zipf_ = std::make_unique<Zipf>(span_, theta);
+  }
+}
+
+uint64_t ScanLengths::Next(Random& random) const {
+  if (span_ == 1) return min_;
+  return min_ + (zipf_ != nullptr ? zipf_->Next(random) : random.Below(span_));
+}
+
+Status Workload::Make(const Settings& settings, std::unique_ptr<Workload>* workload) {
+  OperationChooser operations;
+  if (Status s = OperationChooser::Make(ProportionsOf(settings), &operations); !s.ok()) return s;
+  ArrivalSpec arrivals;
+  if (Status s = MakeArrivalSpec(settings, &arrivals); !s.ok()) return s;
+  workload->reset(new Workload(settings, operations, std::move(arrivals)));
+
+  // What clients will make later must not fail then.
+  if ((*workload)->paced()) {
+    Arrivals trial;
+    if (Status s = (*workload)->MakeArrivals(0, &trial); !s.ok()) return s;
+  }
+  std::unique_ptr<KeyChooser> trial;
+  const std::atomic<uint64_t> key_count{static_cast<uint64_t>(settings.record_count)};
+  return (*workload)->MakeChooser(0, key_count, &trial);
+}
+
+Workload::Workload(const Settings& settings, const OperationChooser& operations,
+                   ArrivalSpec arrivals)
+    : settings_(settings),
+      first_(static_cast<uint64_t>(settings.insert_start)),
+      ordered_(settings.insert_order == "ordered"),
+      load_order_(static_cast<uint64_t>(settings.record_count), LoadOrderSeed(settings)),
+      keys_(settings.key_prefix, static_cast<int>(settings.zero_padding)),
+      values_({.size = settings.value_bytes(),
+               .compressibility = settings.compressibility,
+               .seed = static_cast<uint64_t>(settings.seed)}),
+      operations_(operations),
+      scan_lengths_(static_cast<uint64_t>(settings.min_scan_length),
+                    static_cast<uint64_t>(settings.max_scan_length),
+                    ScanDistributionOf(settings.scan_length_distribution), settings.zipfian_const),
+      arrivals_(std::move(arrivals)) {}
+
+bool Workload::ParseKey(std::string_view key, uint64_t* index) const {
+  if (!keys_.Parse(key, index) || *index < first_) return false;
+  *index -= first_;
+  return true;
+}
+
+TallyShape Workload::Shape() const {
+  TallyShape shape;
+  shape.paced = paced();
+  for (size_t i = 0; i < kOperationCount; ++i) {
+    shape.used[i] = operations_.Share(static_cast<Operation>(i)) > 0;
+  }
+  shape.used[static_cast<size_t>(Operation::kInsert)] |= settings_.do_load;
+  return shape;
+}
+
+Status Workload::MakeChooser(uint64_t client, const std::atomic<uint64_t>& key_count,
+                             std::unique_ptr<KeyChooser>* chooser) const {
+  KeyChooserSpec spec;
+  spec.distribution = settings_.request_distribution;
+  spec.record_count = static_cast<uint64_t>(settings_.record_count);
+  spec.theta = settings_.zipfian_const;
+  spec.hotspot_data_fraction = settings_.hotspot_data_fraction;
+  spec.hotspot_operation_fraction = settings_.hotspot_operation_fraction;
+  spec.exponential_percentile = settings_.exponential_percentile;
+  spec.exponential_fraction = settings_.exponential_fraction;
+  spec.seed = static_cast<uint64_t>(settings_.seed);
+  spec.key_count = &key_count;
+  spec.scattered = settings_.scattered;
+  spec.thread = client;
+  spec.thread_count = static_cast<uint64_t>(settings_.thread_count);
+  return MakeKeyChooser(spec, chooser);
+}
+
+Status Workload::MakeArrivals(uint64_t client, Arrivals* arrivals) const {
+  ArrivalSpec spec = arrivals_;
+  spec.thread = client;
+  return Arrivals::Make(spec, arrivals);
+}
+
+}  // namespace kvdyno

@@ -1,0 +1,82 @@
+// Workload: what clients ask of an engine: keys, values, the operation mix.
+// Owns the generators that clients share; knows no engine and no time.
+// Immutable; safe from any thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "kvdyno/base/status.h"
+#include "kvdyno/generate/arrivals.h"
+#include "kvdyno/generate/key_chooser.h"
+#include "kvdyno/generate/key_format.h"
+#include "kvdyno/generate/operation_chooser.h"
+#include "kvdyno/generate/permutation.h"
+#include "kvdyno/generate/value_source.h"
+#include "kvdyno/generate/zipf.h"
+#include "measure/tally.h"
+#include "settings/settings.h"
+
+namespace kvdyno {
+
+// Rows that a scan asks for.
+class ScanLengths {
+ public:
+  ScanLengths(uint64_t min, uint64_t max, ScanLengthDistribution distribution, double theta);
+  uint64_t Next(Random& random) const;
+
+ private:
+  uint64_t min_;
+  uint64_t span_;  // lengths to choose from; 1: always the same
+  std::unique_ptr<Zipf> zipf_;
+};
+
+class Workload {
+ public:
+  // InvalidArgument names the property that is wrong.
+  static Status Make(const Settings& settings, std::unique_ptr<Workload>* workload);
+
+  // The key number of the i-th insertion of a load.
+  uint64_t LoadIndex(uint64_t i) const { return ordered_ ? i : load_order_(i); }
+
+  // A key number is a dense index from 0; the store's keys begin at insertstart.
+  std::string_view Key(uint64_t index, char* buffer) const {
+    return keys_.Format(first_ + index, buffer);
+  }
+  // False for a key that this workload cannot have written.
+  bool ParseKey(std::string_view key, uint64_t* index) const;
+
+  // Whether keys of numbers below `count` sort as their numbers do.
+  bool KeysSortBelow(uint64_t count) const { return keys_.SortsUpTo(first_ + count); }
+
+  // What tallies must hold for the operations of a load and of this mix.
+  TallyShape Shape() const;
+
+  Status MakeChooser(uint64_t client, const std::atomic<uint64_t>& key_count,
+                     std::unique_ptr<KeyChooser>* chooser) const;
+  Status MakeArrivals(uint64_t client, Arrivals* arrivals) const;
+
+  const Settings& settings() const { return settings_; }
+  const KeyFormat& keys() const { return keys_; }
+  const ValueSource& values() const { return values_; }
+  const OperationChooser& operations() const { return operations_; }
+  const ScanLengths& scan_lengths() const { return scan_lengths_; }
+  // A key that was stored can be missing later only if the mix deletes.
+  bool keys_stay() const { return operations_.Share(Operation::kDelete) == 0; }
+  bool paced() const { return arrivals_.operations_per_second > 0 || !arrivals_.steps.empty(); }
+
+ private:
+  Workload(const Settings& settings, const OperationChooser& operations, ArrivalSpec arrivals);
+
+  const Settings settings_;
+  const uint64_t first_;
+  const bool ordered_;
+  const Permutation load_order_;
+  const KeyFormat keys_;
+  const ValueSource values_;
+  const OperationChooser operations_;
+  const ScanLengths scan_lengths_;
+  const ArrivalSpec arrivals_;
+};
+
+}  // namespace kvdyno

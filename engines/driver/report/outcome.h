@@ -1,0 +1,44 @@
+// Outcome: what a run leaves behind, and what the program says of itself, as JSON.
+// Knows the formats of docs/formats.md; owns nothing.
+// One thread.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "kvdyno/api/adapter.h"
+#include "kvdyno/base/status.h"
+#include "report/phase_result.h"
+#include "settings/properties.h"
+
+namespace kvdyno {
+
+// The driver's own version.
+std::string DriverVersion();
+
+struct SeriesInfo {
+  std::string file;  // empty: no series
+  double interval_seconds = 0;
+  std::map<std::string, std::string> columns;
+};
+
+struct Outcome {
+  Status error;             // ok: none
+  std::string error_phase;  // empty: before the first phase
+  bool interrupted = false;
+  std::vector<PhaseResult> phases;
+  SeriesInfo series;
+  std::string histograms;  // file name; empty: none
+};
+
+// outcome.json (kvdyno.outcome/1).
+std::string OutcomeJson(const Outcome& outcome, const Properties& properties, Adapter* adapter);
+
+// --describe (kvdyno.describe/1).
+std::string DescribeJson(const Properties& properties, Adapter* adapter);
+
+// Writes the file whole or not at all.
+Status WriteFileAtomically(const std::string& path, const std::string& text);
+
+}  // namespace kvdyno

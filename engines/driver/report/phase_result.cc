@@ -1,0 +1,105 @@
+// Metrics from tallies and samples. Pure functions on values.
+#include "report/phase_result.h"
+
+#include <utility>
+
+#include "measure/sampler.h"
+
+namespace kvdyno {
+namespace {
+
+using Metrics = std::map<std::string, Metric>;
+
+void AddQuantiles(const std::string& prefix, const Histogram& histogram, Metrics* metrics) {
+  if (histogram.count() == 0) return;
+  const auto add = [&](const char* name, double ns) { (*metrics)[prefix + name] = {ns, "ns"}; };
+  constexpr std::pair<const char*, double> kPercentiles[] = {
+      {"p50", 50}, {"p75", 75},     {"p90", 90},      {"p95", 95},
+      {"p99", 99}, {"p99.9", 99.9}, {"p99.99", 99.99}};
+  add("min", static_cast<double>(histogram.min()));
+  add("mean", histogram.mean());
+  for (const auto& [name, percentile] : kPercentiles) {
+    add(name, static_cast<double>(histogram.Percentile(percentile)));
+  }
+  add("max", static_cast<double>(histogram.max()));
+}
+
+void AddOperations(const Tally& tally, double seconds, Metrics* metrics) {
+  const double operations = static_cast<double>(tally.operations());
+  (*metrics)["operations"] = {operations, "op"};
+  if (seconds > 0) (*metrics)["throughput"] = {operations / seconds, "op/s"};
+  if (tally.paced()) {
+    (*metrics)["arrivals.missed"] = {static_cast<double>(tally.arrivals_missed), "op"};
+  }
+  (*metrics)["bytes.written"] = {static_cast<double>(tally.bytes_written), "byte"};
+  (*metrics)["bytes.read"] = {static_cast<double>(tally.bytes_read), "byte"};
+  for (size_t i = 0; i < kOperationCount; ++i) {
+    const auto operation = static_cast<Operation>(i);
+    const OperationTally* mine = tally.of(operation);
+    if (mine == nullptr || mine->latency.count() + mine->failed == 0) continue;
+    const std::string name(OperationName(operation));
+    (*metrics)[name + ".operations"] = {static_cast<double>(mine->latency.count()), "op"};
+    (*metrics)[name + ".not_found"] = {static_cast<double>(mine->not_found), "op"};
+    (*metrics)[name + ".failed"] = {static_cast<double>(mine->failed), "op"};
+    if (operation == Operation::kScan) {
+      (*metrics)["scan.rows"] = {static_cast<double>(mine->rows), "row"};
+    }
+    AddQuantiles(name + ".latency.", mine->latency, metrics);
+    if (mine->service != nullptr) AddQuantiles(name + ".service.", *mine->service, metrics);
+  }
+}
+
+// Ratios whose parts exist and whose divisor is not zero.
+void AddRatios(const Tally& tally, Metrics* metrics) {
+  const auto value = [&](const char* name) {
+    const auto found = metrics->find(name);
+    return found == metrics->end() ? 0 : found->second.value;
+  };
+  const auto ratio = [&](const char* name, const char* part, double subtract, double whole,
+                         const char* unit) {
+    if (whole <= 0 || !metrics->contains(part)) return;
+    (*metrics)[name] = {(value(part) - subtract) / whole, unit};
+  };
+  const double written = static_cast<double>(tally.bytes_written);
+  const double read = static_cast<double>(tally.bytes_read);
+  ratio("write_amplification.gross", "io.write_bytes", 0, written, "ratio");
+  ratio("write_amplification.net", "io.write_bytes", value("io.cancelled_write_bytes"), written,
+        "ratio");
+  ratio("write_amplification.calls", "io.wchar", 0, written, "ratio");
+  ratio("read_amplification.disk", "io.read_bytes", 0, read, "ratio");
+  ratio("read_amplification.bytes", "io.rchar", 0, read, "ratio");
+  ratio("read_amplification.calls", "io.syscr", 0, static_cast<double>(tally.retrievals),
+        "call/op");
+
+  const double operations = static_cast<double>(tally.operations());
+  if (operations > 0 && metrics->contains("cpu.user") && metrics->contains("cpu.system")) {
+    const double seconds = value("cpu.user") + value("cpu.system");
+    (*metrics)["cpu.per_operation"] = {seconds * 1e9 / operations, "ns/op"};
+  }
+}
+
+}  // namespace
+
+PhaseResult MakeSpan(std::string name, std::span<const PhaseResult> phases) {
+  PhaseResult span = phases.front();
+  span.name = std::move(name);
+  const PhaseResult& last = phases.back();
+  span.seconds = static_cast<double>(last.start_ns - span.start_ns) * 1e-9 + last.seconds;
+  span.after = last.after;
+  for (const PhaseResult& phase : phases) span.covers.push_back(phase.name);
+  return span;
+}
+
+std::map<std::string, Metric> MetricsOf(const PhaseResult& phase) {
+  Metrics metrics;
+  for (const Counter& change : Changes(phase.before, phase.after)) {
+    metrics[change.name] = {change.value, change.unit};
+  }
+  if (phase.tally != nullptr) {
+    AddOperations(*phase.tally, phase.seconds, &metrics);
+    AddRatios(*phase.tally, &metrics);
+  }
+  return metrics;
+}
+
+}  // namespace kvdyno

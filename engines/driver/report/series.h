@@ -1,0 +1,54 @@
+// Series: series.csv, a row per interval.
+// Owns the open file and the list of columns, which is fixed when the file is made.
+// One thread at a time.
+#pragma once
+
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kvdyno/api/adapter.h"
+#include "kvdyno/base/status.h"
+#include "measure/tally.h"
+
+namespace kvdyno {
+
+class Series {
+ public:
+  // `sample` tells which counters have columns. Truncates the file.
+  static Status Create(const std::string& path, const TallyShape& shape,
+                       const std::vector<Counter>& sample, std::unique_ptr<Series>* series);
+
+  // The last `seconds`, ending `elapsed` seconds after the driver's start. A null tally: no client
+  // worked. `changes` are those since the last row; what has no column is not written.
+  void Append(const std::string& phase, double elapsed, double seconds, const Tally* tally,
+              const std::vector<Counter>& changes);
+
+  // Name to unit, without phase and elapsed.
+  std::map<std::string, std::string> Columns() const;
+
+  // The first error of all writing, if any. Nothing may be appended afterwards.
+  Status Close();
+
+ private:
+  struct CloseFile {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+  struct Column {
+    std::string name;
+    std::string unit;
+  };
+
+  Series(std::string path, std::FILE* file) : path_(std::move(path)), file_(file) {}
+  void WriteLine(const std::string& line);
+  void AddColumns(const TallyShape& shape, const std::vector<Counter>& sample);
+
+  const std::string path_;
+  std::unique_ptr<std::FILE, CloseFile> file_;
+  std::vector<Column> columns_;
+  int first_errno_ = 0;
+};
+
+}  // namespace kvdyno

@@ -1,0 +1,238 @@
+// The order of things in a run. The main thread owns everything here; clients work on the crew's
+// threads only inside WorkPhase.
+#include "run.h"
+
+#include <sys/prctl.h>
+
+#include <cstdio>
+#include <ctime>
+#include <span>
+#include <thread>
+
+#include "measure/hdr_log.h"
+#include "report/console.h"
+
+namespace kvdyno {
+namespace {
+
+constexpr const char* kSeriesFile = "series.csv";
+constexpr const char* kHistogramFile = "latency.hlog";
+
+double UnixSeconds() {
+  timespec t;
+  clock_gettime(CLOCK_REALTIME, &t);
+  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
+}
+
+OpenContext OpenContextOf(const Settings& settings) {
+  return {.directory = settings.data_dir,
+          .memory_cap_bytes = settings.memory_cap,
+          .sync = settings.sync};
+}
+
+Status AppendHistograms(const PhaseResult& phase, double log_started_at, HdrLog* log) {
+  const double offset = phase.started_at - log_started_at;
+  for (size_t i = 0; i < kOperationCount; ++i) {
+    const auto operation = static_cast<Operation>(i);
+    const OperationTally* tally = phase.tally->of(operation);
+    if (tally == nullptr || tally->latency.count() == 0) continue;
+    const std::string tag = phase.name + "." + std::string(OperationName(operation));
+    Status status = log->Append(tag, offset, phase.seconds, tally->latency);
+    if (status.ok() && tally->service != nullptr && tally->service->count() > 0) {
+      status = log->Append(tag + ".service", offset, phase.seconds, *tally->service);
+    }
+    if (!status.ok()) return status;
+  }
+  return Status::Ok();
+}
+
+uint64_t OrUnlimited(uint64_t limit) { return limit == 0 ? Limits::kUnlimited : limit; }
+
+}  // namespace
+
+Run::Run(const Workload& workload, Adapter* adapter, StopSignal* stop)
+    : workload_(workload),
+      settings_(workload.settings()),
+      adapter_(adapter),
+      stop_(stop),
+      started_(std::chrono::steady_clock::now()),
+      started_at_(UnixSeconds()),
+      clock_(FastClock::Calibrate()),
+      sampler_(adapter, settings_.data_dir),
+      new_keys_(static_cast<uint64_t>(settings_.record_count),
+                static_cast<uint64_t>(settings_.thread_count)) {}
+
+bool Run::Execute(Outcome* outcome) {
+  outcome_ = outcome;
+  if (Status status = adapter_->Open(OpenContextOf(settings_)); !status.ok()) {
+    outcome->error = std::move(status);
+    return false;
+  }
+  if (Status status = MakeClients(); status.ok()) {
+    Phases();
+  } else {
+    stop_->Fail({std::move(status)});
+  }
+  if (stop_->failure().status.ok()) current_.name = "close";
+  Finish();
+
+  const Failure failure = stop_->failure();
+  outcome->interrupted = stop_->interrupted();
+  outcome->error = failure.status;
+  if (!failure.status.ok()) outcome->error_phase = current_.name;
+  return failure.wrong_data;
+}
+
+// Sessions go before the store that they belong to.
+void Run::Finish() {
+  const auto check = [&](Status status) {
+    if (!status.ok()) stop_->Fail({std::move(status)});
+  };
+  if (observer_ != nullptr) check(observer_->Finish());
+  clients_.clear();
+  crew_.reset();
+  check(adapter_->Close());
+  check(WriteHistograms());
+}
+
+Status Run::MakeClients() {
+  const auto count = static_cast<uint64_t>(settings_.thread_count);
+  std::vector<Recorder*> recorders;
+  for (uint64_t i = 0; i < count; ++i) {
+    std::unique_ptr<Session> session = adapter_->NewSession();
+    if (session == nullptr) {
+      return Status::Internal("session " + std::to_string(i) + ": the engine returned none");
+    }
+    std::unique_ptr<Client> client;
+    Status status =
+        Client::Make(workload_, i, std::move(session), &new_keys_, clock_, stop_, &client);
+    if (!status.ok()) return status;
+    recorders.push_back(&client->recorder());
+    clients_.push_back(std::move(client));
+  }
+  crew_ = std::make_unique<Crew>(count);
+  // Open loop: sleeping clients wake up when they mean to, not up to 50 microseconds later.
+  if (workload_.paced()) crew_->Run([](uint64_t) { prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0); });
+  return MakeObserver(std::move(recorders));
+}
+
+Status Run::MakeObserver(std::vector<Recorder*> recorders) {
+  std::unique_ptr<Series> series;
+  const TallyShape shape = workload_.Shape();
+  if (!settings_.output_dir.empty()) {
+    const std::string path = settings_.output_dir + "/" + kSeriesFile;
+    Status status = Series::Create(path, shape, sampler_.Sample(), &series);
+    if (!status.ok()) return status;
+    outcome_->series = {kSeriesFile, settings_.series_interval, series->Columns()};
+  }
+  observer_ = std::make_unique<Observer>(settings_, shape, std::move(recorders), &sampler_,
+                                         std::move(series), started_);
+  border_ = observer_->SampleBorder();
+  return Status::Ok();
+}
+
+void Run::Phases() {
+  if (settings_.do_load && !Load()) return;
+  if (settings_.do_transaction) Transact();
+}
+
+bool Run::Load() {
+  const Limits limits = {.operations = static_cast<uint64_t>(settings_.record_count)};
+  const bool done = WorkPhase("load", limits, &Client::Load);
+  const PhaseResult& load = outcome_->phases.back();
+  std::fputs(FinalLines("Load", load.seconds, load.tally->operations()).c_str(), stdout);
+  if (!done) return false;
+  const bool settled = SettlePhase("settle", settings_.settle);
+  EndSpan("build", 0);
+  return settled && Rest(settings_.sleep_after_load);
+}
+
+void Run::Transact() {
+  const Limits warmup = {
+      .operations = OrUnlimited(static_cast<uint64_t>(settings_.warmup_operations)),
+      .seconds = settings_.warmup_seconds};
+  const bool warms_up = settings_.warmup_operations > 0 || settings_.warmup_seconds > 0;
+  if (warms_up && !WorkPhase("warmup", warmup, &Client::Transact)) return;
+
+  const Limits limits = {
+      .operations = OrUnlimited(static_cast<uint64_t>(settings_.operation_count)),
+      .bytes_written = OrUnlimited(settings_.measure_bytes),
+      .seconds = settings_.measure_seconds};
+  const size_t first = outcome_->phases.size();
+  const bool done = WorkPhase("measure", limits, &Client::Transact);
+  const PhaseResult& measure = outcome_->phases.back();
+  std::fputs(FinalLines("Run", measure.seconds, measure.tally->operations()).c_str(), stdout);
+  if (!done) return;
+  SettlePhase("drain", settings_.drain);
+  EndSpan("run", first);
+}
+
+// An interruption ends it early.
+bool Run::Rest(double seconds) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+  while (!stop_->requested() && std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  if (seconds > 0) border_ = observer_->SampleBorder();
+  return !stop_->requested();
+}
+
+bool Run::WorkPhase(const std::string& name, const Limits& limits,
+                    void (Client::*work)(PhaseWork*)) {
+  Begin(name, limits, true);
+  PhaseWork shared(limits, clients_.size(), workload_.paced(), clock_);
+  crew_->Run([&](uint64_t i) { (clients_[i].get()->*work)(&shared); });
+  End();
+  return !stop_->requested();
+}
+
+bool Run::SettlePhase(const std::string& name, bool asked) {
+  if (!asked || !adapter_->can_settle()) return true;
+  Begin(name, {}, false);
+  if (Status status = adapter_->Settle(); !status.ok()) stop_->Fail({std::move(status)});
+  End();
+  return !stop_->requested();
+}
+
+void Run::Begin(const std::string& name, const Limits& limits, bool clients_work) {
+  current_ = PhaseResult{};
+  current_.name = name;
+  current_.started_at = UnixSeconds();
+  current_.before = border_;
+  observer_->BeginPhase(name, limits, clients_work);
+  current_.start_ns = NowNs();
+}
+
+void Run::End() {
+  current_.seconds = static_cast<double>(NowNs() - current_.start_ns) * 1e-9;
+  border_ = observer_->SampleBorder();
+  current_.after = border_;
+  current_.tally = observer_->EndPhase();
+  outcome_->phases.push_back(current_);
+}
+
+// The walk through the store's folder takes time, CPU and reads: no phase pays for it.
+void Run::EndSpan(const std::string& name, size_t first) {
+  outcome_->phases.back().after.push_back(sampler_.DiskUsed());
+  border_ = observer_->SampleBorder();
+  const std::span phases = std::span(outcome_->phases).subspan(first);
+  outcome_->phases.push_back(MakeSpan(name, phases));
+}
+
+// Spans are left out: their histograms are sums.
+Status Run::WriteHistograms() {
+  if (settings_.output_dir.empty()) return Status::Ok();
+  std::unique_ptr<HdrLog> log;
+  const std::string path = settings_.output_dir + "/" + kHistogramFile;
+  if (Status status = HdrLog::Create(path, started_at_, &log); !status.ok()) return status;
+  outcome_->histograms = kHistogramFile;
+  for (const PhaseResult& phase : outcome_->phases) {
+    if (phase.tally == nullptr || !phase.covers.empty()) continue;
+    if (Status status = AppendHistograms(phase, started_at_, log.get()); !status.ok()) {
+      return status;
+    }
+  }
+  return log->Close();
+}
+
+}  // namespace kvdyno

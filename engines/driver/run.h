@@ -1,0 +1,72 @@
+// Run: the phases of one execution, in order.
+// Owns clients, crew and observer; borrows the adapter, which it opens and closes. Knows neither
+// the command line nor how outcomes are written.
+//
+// Threads: Execute is called once, by the main thread; it starts all others and ends them.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kvdyno/api/adapter.h"
+#include "load/client.h"
+#include "load/crew.h"
+#include "load/key_sequence.h"
+#include "load/stop_signal.h"
+#include "load/workload.h"
+#include "measure/fast_clock.h"
+#include "measure/sampler.h"
+#include "report/observer.h"
+#include "report/outcome.h"
+
+namespace kvdyno {
+
+class Run {
+ public:
+  Run(const Workload& workload, Adapter* adapter, StopSignal* stop);
+
+  // Fills *outcome with what happened, also after a failure. True when data was read that is not
+  // data written.
+  bool Execute(Outcome* outcome);
+
+ private:
+  Status MakeClients();
+  Status MakeObserver(std::vector<Recorder*> recorders);
+  void Phases();
+
+  // Each of these false when the run is over.
+  bool Load();
+  bool Rest(double seconds);
+  bool WorkPhase(const std::string& name, const Limits& limits, void (Client::*work)(PhaseWork*));
+  // Lets the engine finish its work; no phase when it was not asked to, or cannot.
+  bool SettlePhase(const std::string& name, bool asked);
+
+  void Transact();
+  void Begin(const std::string& name, const Limits& limits, bool clients_work);
+  void End();
+  // Adds the span of the phases from number `first` on.
+  void EndSpan(const std::string& name, size_t first);
+  void Finish();
+  Status WriteHistograms();
+
+  const Workload& workload_;
+  const Settings& settings_;
+  Adapter* const adapter_;
+  StopSignal* const stop_;
+  const std::chrono::steady_clock::time_point started_;
+  const double started_at_;  // Unix seconds
+  const FastClock clock_;
+  Outcome* outcome_ = nullptr;
+
+  Sampler sampler_;
+  KeySequence new_keys_;
+  std::unique_ptr<Crew> crew_;
+  std::vector<std::unique_ptr<Client>> clients_;
+  std::unique_ptr<Observer> observer_;
+  PhaseResult current_;
+  std::vector<Counter> border_;  // the sample that ended the last phase
+};
+
+}  // namespace kvdyno

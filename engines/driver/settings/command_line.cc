@@ -1,0 +1,121 @@
+// Reading the command line, on the main thread before others start. Owns nothing.
+#include "settings/command_line.h"
+
+#include <algorithm>
+#include <functional>
+
+namespace kvdyno {
+namespace {
+
+struct Flag {
+  const char* name;
+  const char* argument;  // null: the flag takes none
+  const char* effect;
+  std::function<Status(Properties*, const std::string&)> apply;
+};
+
+Status ApplyPair(Properties* properties, const std::string& pair) {
+  const size_t equals = pair.find('=');
+  if (equals == pair.npos) {
+    return Status::InvalidArgument("-p: expected name=value, got '" + pair + "'");
+  }
+  return properties->Set(pair.substr(0, equals), pair.substr(equals + 1));
+}
+
+const std::vector<Flag>& Flags() {
+  const auto truth = [](const char* property) {
+    return [property](Properties* p, const std::string&) { return p->Set(property, "true"); };
+  };
+  const auto text = [](const char* property) {
+    return [property](Properties* p, const std::string& value) { return p->Set(property, value); };
+  };
+  static const std::vector<Flag> flags = {
+      {"-load", nullptr, "load the records", truth("doload")},
+      {"-run", nullptr, "run the mix", truth("dotransaction")},
+      {"-t", nullptr, "the same as -run", truth("dotransaction")},
+      {"-db", "NAME", "the engine, which must be this program's", text("dbname")},
+      {"-P", "FILE", "read properties from a file",
+       [](Properties* p, const std::string& file) { return p->SetFile(file); }},
+      {"-p", "NAME=VALUE", "set a property", ApplyPair},
+      {"-threads", "N", "client threads", text("threadcount")},
+      {"-s", nullptr, "print status lines", truth("status")},
+  };
+  return flags;
+}
+
+bool Has(const std::vector<std::string>& arguments, std::initializer_list<const char*> spellings) {
+  return std::any_of(spellings.begin(), spellings.end(), [&](const char* spelling) {
+    return std::find(arguments.begin(), arguments.end(), spelling) != arguments.end();
+  });
+}
+
+Status UnknownFlag(const std::string& argument) {
+  std::vector<std::string> known = {"--help", "--version", "--describe"};
+  for (const Flag& flag : Flags()) known.push_back(flag.name);
+  const std::string nearest = NearestWord(argument, known);
+  return Status::InvalidArgument(
+      argument + ": expected a flag, got an unknown word; " +
+      (nearest.empty() ? "--help lists them" : "did you mean '" + nearest + "'?"));
+}
+
+void AppendOptions(const std::vector<OptionDescriptor>& options, const std::string& prefix,
+                   std::string* text) {
+  for (const OptionDescriptor& option : options) {
+    const std::string value = option.default_text.empty() ? "(empty)" : option.default_text;
+    *text += "  " + prefix + option.name + "=" + value + "  [" +
+             std::string(OptionTypeName(option.type));
+    for (size_t i = 0; i < option.choices.size(); ++i) {
+      *text += (i == 0 ? ": " : ", ") + option.choices[i];
+    }
+    *text += "]\n      " + option.note.effect + "\n";
+  }
+}
+
+}  // namespace
+
+Status ParseCommandLine(const std::vector<std::string>& arguments, Properties* properties,
+                        Action* action) {
+  *action = Has(arguments, {"--help", "-h"}) ? Action::kHelp
+            : Has(arguments, {"--version"})  ? Action::kVersion
+            : Has(arguments, {"--describe"}) ? Action::kDescribe
+                                             : Action::kRun;
+  if (*action != Action::kRun) return Status::Ok();
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const auto flag = std::find_if(Flags().begin(), Flags().end(),
+                                   [&](const Flag& f) { return arguments[i] == f.name; });
+    if (flag == Flags().end()) return UnknownFlag(arguments[i]);
+    if (flag->argument != nullptr && ++i == arguments.size()) {
+      return Status::InvalidArgument(std::string(flag->name) + ": expected " + flag->argument +
+                                     ", got the end of the command line");
+    }
+    if (Status s = flag->apply(properties, arguments[i]); !s.ok()) return s;
+  }
+  return Status::Ok();
+}
+
+std::string HelpText(const Properties& properties, const OptionTable& engine_options) {
+  const std::string& engine = properties.engine_name();
+  std::string text = "kvdyno-" + engine + ": loads " + engine +
+                     " with YCSB workloads and measures it.\n\nUsage: kvdyno-" + engine +
+                     " -load -run -P workload.properties -p data.dir=DIR\n\nFlags:\n";
+  for (const Flag& flag : Flags()) {
+    std::string spelling = flag.name;
+    if (flag.argument != nullptr) spelling += std::string(" ") + flag.argument;
+    spelling.resize(std::max(spelling.size(), size_t{16}), ' ');
+    text += "  " + spelling + "  " + flag.effect + "\n";
+  }
+  text +=
+      "  --describe        print engine, options and properties as JSON\n"
+      "  --help, -h        print this\n"
+      "  --version         print versions\n"
+      "\nProperties, with their defaults:\n";
+  AppendOptions(properties.table().descriptors(), "", &text);
+  text += "\nOptions of " + engine + ":\n";
+  AppendOptions(engine_options.descriptors(), engine + ".", &text);
+  text +=
+      "\nExit status: 0 done; 1 wrong usage; 2 the engine or the system failed; 3 data read is not "
+      "data\nwritten; 4 interrupted.\n";
+  return text;
+}
+
+}  // namespace kvdyno

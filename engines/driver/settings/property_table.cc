@@ -1,0 +1,198 @@
+// What every property means: the text of --help, --describe and the documentation.
+// Fills a Properties' table while it is constructed. Defaults are the initial values in Settings.
+#include "kvdyno/generate/key_chooser.h"
+#include "settings/properties.h"
+
+namespace kvdyno {
+namespace {
+
+constexpr double kSharesMax = 1;
+
+OptionNote Plain(std::string effect) { return {.effect = std::move(effect)}; }
+
+OptionNote ShapesData(std::string effect) {
+  return {.effect = std::move(effect), .shapes_data = true};
+}
+
+OptionNote Share(std::string effect) { return {.effect = std::move(effect), .max = kSharesMax}; }
+
+}  // namespace
+
+void Properties::DescribeData() {
+  Settings& s = settings_;
+  table_.Integer("recordcount", &s.record_count,
+                 {.effect = "Records that a load inserts and that the mix chooses among.",
+                  .min = 1,
+                  .max = 1e18,
+                  .shapes_data = true,
+                  .scales = true});
+  table_.Integer("insertstart", &s.insert_start,
+                 {.effect = "Number of the first key.", .max = 1e18, .shapes_data = true});
+  table_.Choice(
+      "insertorder", &s.insert_order, {"ordered", "hashed"},
+      ShapesData("Order of a load: ascending keys, or the same keys in a scattered order."));
+  table_.Text("keyprefix", &s.key_prefix, ShapesData("What every key begins with."));
+  table_.Integer(
+      "zeropadding", &s.zero_padding,
+      {.effect = "Digits of the number in a key.", .min = 1, .max = 64, .shapes_data = true});
+  table_.Integer("fieldcount", &s.field_count,
+                 {.effect = "A value is one piece of fieldcount * fieldlength bytes.",
+                  .max = 1e6,
+                  .shapes_data = true});
+  table_.Bytes("fieldlength", &s.field_length,
+               {.effect = "Bytes per field; see fieldcount.", .max = 1 << 30, .shapes_data = true});
+  table_.Real("compressibility", &s.compressibility,
+              {.effect = "Fraction of a value's bytes that a compressor can remove.",
+               .max = 1,
+               .shapes_data = true});
+  table_.Integer("seed", &s.seed,
+                 ShapesData("Same seed: same keys and values in the same order for each client."));
+}
+
+void Properties::DescribeMix() {
+  Settings& s = settings_;
+  table_.Real("readproportion", &s.read_proportion, Plain("Weight of reads in the mix."));
+  table_.Real("updateproportion", &s.update_proportion,
+              Plain("Weight of updates: a new value for a chosen key; see update.mode."));
+  table_.Real("insertproportion", &s.insert_proportion,
+              Plain("Weight of inserts: new keys above the highest."));
+  table_.Real("scanproportion", &s.scan_proportion,
+              Plain("Weight of scans: from a chosen key on; see maxscanlength."));
+  table_.Real("readmodifywriteproportion", &s.read_modify_write_proportion,
+              Plain("Weight of operations that read a key, then write it, timed as one."));
+  table_.Real("deleteproportion", &s.delete_proportion, Plain("Weight of deletes of chosen keys."));
+  table_.Choice(
+      "update.mode", &s.update_mode, {"blind", "readmodifywrite"},
+      Plain("An update writes without reading, or reads first as upstream YCSB-cpp does."));
+}
+
+void Properties::DescribeKeyChoice() {
+  Settings& s = settings_;
+  table_.Choice("requestdistribution", &s.request_distribution, DistributionNames(),
+                Plain("Which keys operations choose."));
+  table_.Real(
+      "zipfian_const", &s.zipfian_const,
+      {.effect = "Skew (theta) of the Zipf distributions, above 0.", .min = 1e-6, .max = 100});
+  table_.Bool("scattered", &s.scattered,
+              Plain("Popular keys lie anywhere in the key range; false: popularity falls with "
+                    "the key."));
+  table_.Real("hotspotdatafraction", &s.hotspot_data_fraction,
+              Share("hotspot: fraction of the keys that are hot."));
+  table_.Real("hotspotopnfraction", &s.hotspot_operation_fraction,
+              Share("hotspot: fraction of the operations on hot keys."));
+  table_.Real("exponential.percentile", &s.exponential_percentile,
+              {.effect = "exponential: percentage of draws that fall on exponential.frac of the "
+                         "records.",
+               .max = 100});
+  table_.Real("exponential.frac", &s.exponential_fraction,
+              Share("exponential: see exponential.percentile."));
+  table_.Integer("minscanlength", &s.min_scan_length,
+                 {.effect = "Rows that a scan asks for, at least.", .min = 1});
+  table_.Integer("maxscanlength", &s.max_scan_length,
+                 {.effect = "Rows that a scan asks for, at most.", .min = 1});
+  table_.Choice("scanlengthdistribution", &s.scan_length_distribution,
+                {"uniform", "zipfian", "constant"},
+                Plain("Length of scans between the two; constant: always maxscanlength; zipfian: "
+                      "short ones are more frequent, by zipfian_const."));
+}
+
+void Properties::DescribePhases() {
+  Settings& s = settings_;
+  table_.Bool("doload", &s.do_load, Plain("Runs the load phase; the same as -load."));
+  table_.Bool("dotransaction", &s.do_transaction, Plain("Runs the mix; the same as -run and -t."));
+  table_.Bool("settle", &s.settle,
+              Plain("After a load, waits until the engine has written out everything; timed and "
+                    "counted as phase settle."));
+  table_.Seconds("sleepafterload", &s.sleep_after_load, Plain("Rest between a load and the mix."));
+  table_.Integer(
+      "warmup.operations", &s.warmup_operations,
+      {.effect = "Operations of the warm-up; 0: no limit, or no warm-up.", .scales = true});
+  table_.Seconds("warmup.seconds", &s.warmup_seconds,
+                 Plain("Length of the warm-up; 0: no limit, or no warm-up."));
+  table_.Integer("operationcount", &s.operation_count,
+                 {.effect = "Ends the measured phase after so many operations; 0: no limit. Of the "
+                            "three limits the first one reached counts.",
+                  .scales = true});
+  table_.Seconds("measure.seconds", &s.measure_seconds,
+                 Plain("Ends the measured phase after so long; 0: no limit."));
+  table_.Bytes("measure.bytes", &s.measure_bytes,
+               {.effect = "Ends the measured phase when the clients have written so many bytes, "
+                          "keys and values; 0: no limit.",
+                .scales = true});
+  table_.Bool("drain", &s.drain,
+              Plain("After the measured phase, waits until the engine has written out everything; "
+                    "timed and counted as phase drain."));
+}
+
+void Properties::DescribeClients() {
+  Settings& s = settings_;
+  table_.Integer("threadcount", &s.thread_count,
+                 {.effect = "Client threads; the same as -threads.", .min = 1, .max = 4096});
+  table_.Real("target", &s.target,
+              Plain("Operations a second that all clients together start in warm-up and "
+                    "measurement (open loop): latency then counts from the intended start. "
+                    "0: each client goes as fast as the engine answers (closed loop). "
+                    "limit.ops is another spelling."));
+  table_.Text("limit.file", &s.limit_file,
+              Plain("A file with lines 'seconds rate': target changes at those times."));
+  table_.Choice("arrivals", &s.arrivals, {"constant", "poisson"},
+                Plain("Open loop: evenly spaced or random intended starts."));
+  table_.Bool("sync", &s.sync, Plain("Every write is durable before it returns."));
+  table_.Bool("verify", &s.verify,
+              Plain("Compares what is read with what was written; the first difference ends the "
+                    "run. Costs time in scans."));
+}
+
+void Properties::DescribePlaces() {
+  Settings& s = settings_;
+  const auto alias = [&](const char* word) {
+    return " " + engine_name_ + "." + word + " is another spelling.";
+  };
+  table_.Text("data.dir", &s.data_dir,
+              Plain("The store's directory; made when missing." + alias("dbname")));
+  table_.Bool("data.destroy", &s.destroy_data,
+              Plain("Removes everything in data.dir before the load." + alias("destroy")));
+  table_.Choice("data.format", &s.data_format, {"single"},
+                Plain("A record is one entry of the store." + alias("format") +
+                      " Accepted for YCSB's sake."));
+  table_.Text("dbname", &s.db_name,
+              Plain("The engine; must be the one of this program. The same as -db."));
+  table_.Text("output.dir", &s.output_dir,
+              Plain("Where outcome.json, latency.hlog and series.csv go; empty: nowhere."));
+  table_.Integer(
+      "progress.fd", &s.progress_fd,
+      {.effect = "Open file descriptor for progress lines; -1: none.", .min = -1, .max = 1 << 20});
+  table_.Bytes("memory.cap", &s.memory_cap,
+               {.effect = "Memory that the process's cgroup allows, told to the engine; 0: no cap.",
+                .scales = true});
+}
+
+void Properties::DescribeTelling() {
+  Settings& s = settings_;
+  table_.Bool("status", &s.status, Plain("Prints status lines; the same as -s."));
+  table_.Seconds("status.interval", &s.status_interval,
+                 {.effect = "Time between status lines.", .min = 0.1, .max = 86400});
+  table_.Seconds("series.interval", &s.series_interval,
+                 {.effect = "Time between rows of series.csv.", .min = 0.05, .max = 86400});
+}
+
+void Properties::DescribeConstants() {
+  Settings& s = settings_;
+  const auto fixed = [&](const char* name, std::string* value, const char* why) {
+    table_.Choice(name, value, {*value}, Plain(std::string(why) + " Accepted for YCSB's sake."));
+  };
+  table_.Choice(
+      "workload", &s.workload,
+      {"core", "site.ycsb.workloads.CoreWorkload", "com.yahoo.ycsb.workloads.CoreWorkload"},
+      Plain("The core workload is the only one. Accepted for YCSB's sake."));
+  fixed("table", &s.table, "A store holds one table.");
+  fixed("readallfields", &s.read_all_fields, "A value is one piece.");
+  table_.Choice("writeallfields", &s.write_all_fields, {"true", "false"},
+                Plain("A value is one piece, which every update writes; YCSB's workload files say "
+                      "false. Accepted for YCSB's sake."));
+  fixed("fieldnameprefix", &s.field_name_prefix, "Fields are not stored by name.");
+  fixed("field_len_dist", &s.field_length_distribution, "All values have the same size.");
+  fixed("measurementtype", &s.measurement_type, "Latencies always go into histograms.");
+}
+
+}  // namespace kvdyno

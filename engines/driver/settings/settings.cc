@@ -1,0 +1,56 @@
+// Checks across settings. Settings are a value; nothing here is shared.
+#include "settings/settings.h"
+
+namespace kvdyno {
+namespace {
+
+Status Wrong(const std::string& message) { return Status::InvalidArgument(message); }
+
+constexpr uint64_t kValueBytesMax = uint64_t{256} << 20;
+
+// 10^digits, as far as 64 bits go.
+uint64_t IndicesOf(int64_t digits) {
+  uint64_t count = 1;
+  for (int64_t i = 0; i < digits; ++i) count *= 10;
+  return count;
+}
+
+}  // namespace
+
+Status Settings::Check(const std::string& engine_name) const {
+  if (!db_name.empty() && db_name != engine_name) {
+    return Wrong("dbname: expected '" + engine_name + "', which this program drives, got '" +
+                 db_name + "'; run kvdyno-" + db_name);
+  }
+  if (!do_load && !do_transaction) return Wrong("nothing to do: expected -load, -run or both");
+  if (data_dir.empty()) return Wrong("data.dir: expected the store's directory, got nothing");
+  if (destroy_data && !do_load) {
+    return Wrong("data.destroy: expected -load, which fills the emptied store, got -run alone");
+  }
+  if (do_transaction && operation_count == 0 && measure_seconds == 0 && measure_bytes == 0) {
+    return Wrong("-run: expected an end: operationcount, measure.seconds or measure.bytes");
+  }
+  if (min_scan_length > max_scan_length) {
+    return Wrong("minscanlength: expected at most maxscanlength (" +
+                 std::to_string(max_scan_length) + "), got " + std::to_string(min_scan_length));
+  }
+  const uint64_t last = static_cast<uint64_t>(insert_start) + static_cast<uint64_t>(record_count);
+  if (zero_padding < 19 && last > IndicesOf(zero_padding)) {
+    return Wrong("zeropadding: expected digits for keys up to " + std::to_string(last - 1) +
+                 ", got " + std::to_string(zero_padding) +
+                 "; keys would not sort by their numbers");
+  }
+  if (value_bytes() > kValueBytesMax) {
+    return Wrong("fieldlength: expected fieldcount * fieldlength of at most " +
+                 std::to_string(kValueBytesMax) + " bytes, got " + std::to_string(value_bytes()));
+  }
+  // Deletes write keys.
+  const bool writes =
+      update_proportion + insert_proportion + read_modify_write_proportion + delete_proportion > 0;
+  if (do_transaction && operation_count == 0 && measure_seconds == 0 && !writes) {
+    return Wrong("measure.bytes: expected a mix that writes; this one would never end");
+  }
+  return Status::Ok();
+}
+
+}  // namespace kvdyno

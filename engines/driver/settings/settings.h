@@ -1,0 +1,99 @@
+// Settings: every property of a run, with its default.
+// Owns plain values; knows neither how they are spelled nor what is done with them. Properties
+// (properties.h) describe and fill it; the names here are the properties' names.
+// Immutable once filled.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "kvdyno/base/status.h"
+
+namespace kvdyno {
+
+enum class ScanLengthDistribution : uint8_t { kUniform, kZipfian, kConstant };
+
+struct Settings {
+  // What the store holds.
+  int64_t record_count = 1000;
+  int64_t insert_start = 0;
+  std::string insert_order = "ordered";
+  std::string key_prefix = "user";
+  int64_t zero_padding = 10;
+  int64_t field_count = 10;
+  uint64_t field_length = 80;
+  double compressibility = 0;
+  int64_t seed = 1;
+
+  // The mix.
+  double read_proportion = 0.95;
+  double update_proportion = 0.05;
+  double insert_proportion = 0;
+  double scan_proportion = 0;
+  double read_modify_write_proportion = 0;
+  double delete_proportion = 0;
+  std::string update_mode = "blind";
+
+  // Which keys, how many of them.
+  std::string request_distribution = "uniform";
+  double zipfian_const = 0.99;
+  bool scattered = true;
+  double hotspot_data_fraction = 0.2;
+  double hotspot_operation_fraction = 0.8;
+  double exponential_percentile = 95;
+  double exponential_fraction = 0.8571428571;
+  int64_t min_scan_length = 1;
+  int64_t max_scan_length = 1000;
+  std::string scan_length_distribution = "uniform";
+
+  // Phases.
+  bool do_load = false;
+  bool do_transaction = false;
+  bool settle = true;
+  double sleep_after_load = 0;
+  int64_t warmup_operations = 0;
+  double warmup_seconds = 0;
+  int64_t operation_count = 0;
+  double measure_seconds = 0;
+  uint64_t measure_bytes = 0;
+  bool drain = true;
+
+  // How the clients work.
+  int64_t thread_count = 1;
+  double target = 0;
+  std::string limit_file;
+  std::string arrivals = "constant";
+  bool sync = false;
+  bool verify = false;
+
+  // Places.
+  std::string data_dir;
+  bool destroy_data = false;
+  std::string data_format = "single";
+  std::string db_name;
+  std::string output_dir;
+  int64_t progress_fd = -1;
+  uint64_t memory_cap = 0;
+
+  // Telling.
+  bool status = false;
+  double status_interval = 10;
+  double series_interval = 1;
+
+  // YCSB properties that have one true value here.
+  std::string workload = "core";
+  std::string table = "usertable";
+  std::string read_all_fields = "true";
+  std::string write_all_fields = "true";
+  std::string field_name_prefix = "field";
+  std::string field_length_distribution = "constant";
+  std::string measurement_type = "hdrhistogram";
+
+  uint64_t value_bytes() const { return static_cast<uint64_t>(field_count) * field_length; }
+
+  // InvalidArgument for what no single property can tell: combinations that mean nothing.
+  // `engine_name` is that of this binary.
+  Status Check(const std::string& engine_name) const;
+};
+
+}  // namespace kvdyno

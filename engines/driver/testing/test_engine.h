@@ -1,0 +1,38 @@
+// TestEngine: an engine inside the test program, whose every call a test can see, delay or break.
+// Owns its rows. `current` is what MakeAdapter of the test program drives.
+// Safe from any thread, as far as the hook is.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kvdyno/api/adapter.h"
+
+namespace kvdyno {
+
+struct TestEngine {
+  TestEngine() { current = this; }
+  ~TestEngine() { current = nullptr; }
+
+  // Before every call: "open", "get", "put", "insert", "delete", "scan", "settle", "close". What
+  // is not ok is returned instead of an answer.
+  std::function<Status(std::string_view call, std::string_view key)> hook;
+  bool can_settle = true;
+  // A key that scans leave out.
+  std::string skipped;
+  // Between store and caller: what a read returns instead of the value.
+  std::function<std::string(const std::string& value)> distort;
+
+  std::mutex mutex;
+  std::map<std::string, std::string> rows;  // guarded by mutex, as the rest
+  std::vector<std::string> inserted;        // keys in the order of insertion
+  std::map<std::string, uint64_t> calls;    // name to number
+
+  static TestEngine* current;
+};
+
+}  // namespace kvdyno

@@ -1,0 +1,3 @@
+"""kvdyno: a dynamometer for storage engines."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,157 @@
+"""Records to conclusions: `analyse` for one experiment, `compare` for two sets of records.
+
+Pure functions of records and of the files beside them. Each statistic lives in a module of its own that cites
+its source: frame, estimate, ratios, steady, histograms, series, claims.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from kvdyno.errors import StoreError
+from kvdyno.model.experiment import ClaimSpec, Experiment
+from kvdyno.model.point import Plan
+from kvdyno.model.record import Record
+from kvdyno.model.results import Analysis, Axis, Caution, ClaimResult, resolve_label, select_rows
+
+from . import cautions, facts
+from .claims import judge_claim
+from .compare import compare
+from .estimate import estimates
+from .files import percentile_table, series_tables
+from .frame import latest, mark_headline, point_columns, tidy
+from .ratios import ratios_to
+
+__all__ = ["analyse", "compare"]
+
+#: Where throughput is looked for: first the spans, whose time includes work left for later.
+_HEADLINE_PHASES = ("run", "build", "measure", "load")
+
+
+def analyse(
+    experiment: Experiment, plan: Plan, records: Sequence[Record], *, run_dirs: Mapping[str, Path]
+) -> Analysis:
+    """All that a report says about an experiment.
+
+    Records of points outside the plan are ignored; of several records of one run, the last counts. `run_dirs`
+    maps a run_id to the folder that holds its series and histograms; a file that is missing or damaged
+    becomes a caution. Raises StoreError if no record belongs to the plan.
+    """
+    wanted = {point.identity: place for place, point in enumerate(plan.points)}
+    used = sorted(
+        latest([record for record in records if record.point.identity in wanted]),
+        key=lambda record: (wanted[record.point.identity], record.repetition),
+    )
+    if not used:
+        raise StoreError(
+            f"no record belongs to experiment {experiment.name!r} at profile {experiment.profile.name!r}",
+            remedy=f"kvdyno run {experiment.name} --profile {experiment.profile.name}",
+        )
+    axes = facts.axes(used, plan=plan)
+    names = [axis.name for axis in axes]
+    told = {axis.name: axis.unit for axis in axes if len(axis.values) > 1}  # what a point's name needs
+    frame = tidy(used)
+    metric, phases = _headline(experiment, frame)
+    frame = mark_headline(frame, metric=metric, phases=phases, by=point_columns(names))
+    table = estimates(frame, by=point_columns(names))
+    judged = set(table.loc[table["headline"], "phase"])
+    baseline = resolve_label(experiment.baseline or str(frame["label"].iloc[0]), frame)
+    ratios = ratios_to(frame, axes=names, baselines=_baselines(experiment, baseline, frame))
+    planned = facts.planned(plan, axes=names)
+    series, steadiness, series_cautions = series_tables(used, run_dirs=run_dirs, axes=names)
+    percentiles, histogram_cautions = percentile_table(used, run_dirs=run_dirs, axes=names)
+    wobbling = cautions.wobbling(_named(table, told), _named(steadiness, told), metric=metric)
+    return Analysis(
+        experiment=experiment.name,
+        profile=experiment.profile.name,
+        axes=axes,
+        contenders=facts.contenders(used),
+        baseline=baseline,
+        headline_metric=metric,
+        headline_phases=tuple(phase for phase in phases if phase in judged),
+        frame=frame,
+        estimates=table,
+        planned=planned,
+        ratios=ratios.points,
+        overall=ratios.overall,
+        steadiness=steadiness,
+        percentiles=percentiles,
+        series=series,
+        claims=tuple(_claim(spec, table, ratios.points, planned, axes) for spec in experiment.claims),
+        failures=facts.failures(used, units=told),
+        cautions=(
+            *cautions.conditions(used),
+            *cautions.unpaired(_named(ratios.apart, told), ambiguous=ratios.ambiguous),
+            *_missing(plan, used),
+            *wobbling,
+            *series_cautions,
+            *histogram_cautions,
+        ),
+        machines=facts.machines(used),
+        confinements=facts.confinements(used),
+        runs_planned=len(plan.runs),
+        runs_recorded=len(used),
+        runs_ok=sum(record.status == "ok" for record in used),
+        started_at=min(record.started_at for record in used),
+        ended_at=max(record.ended_at for record in used),
+    )
+
+
+def _headline(experiment: Experiment, frame: pd.DataFrame) -> tuple[str, tuple[str, ...]]:
+    """Metric that points are judged by and the phases in which, best first: throughput, else what the first
+    figure or table shows.
+    """
+    measured = set(zip(frame["metric"], frame["phase"], strict=True))
+    usual = ("throughput", _HEADLINE_PHASES)
+    asked = [(figure.metric, (figure.phase,)) for figure in experiment.figures]
+    asked += [(spec.metric, (spec.phase,)) for spec in experiment.tables]
+    found = (
+        (metric, phases)
+        for metric, phases in [usual, *asked]
+        if any((metric, phase) in measured for phase in phases)
+    )
+    return next(found, usual)
+
+
+def _baselines(experiment: Experiment, baseline: str, frame: pd.DataFrame) -> list[str]:
+    """Every contender that something is compared with: the experiment's, and those of tables and claims."""
+    others = [table.ratio_to for table in experiment.tables] + [c.relative_to for c in experiment.claims]
+    return [baseline, *(resolve_label(name, frame) for name in others if name)]
+
+
+def _claim(
+    spec: ClaimSpec,
+    table: pd.DataFrame,
+    ratios: pd.DataFrame,
+    planned: pd.DataFrame,
+    axes: Sequence[Axis],
+) -> ClaimResult:
+    covered, few_estimates, few_ratios = (
+        select_rows(rows, where=spec.where, axes=axes) for rows in (planned, table, ratios)
+    )
+    points = covered["label"] == resolve_label(spec.engine, covered)
+    names = [axis.name for axis in axes]
+    return judge_claim(
+        spec, estimates=few_estimates, ratios=few_ratios, axes=names, planned=int(points.sum())
+    )
+
+
+def _named(table: pd.DataFrame, units: Mapping[str, str]) -> pd.DataFrame:
+    """The table with a readable name of each row's point (facts.point_name)."""
+    axes = table[list(units)].itertuples(index=False, name=None)
+    pairs = zip(table["label"], axes, strict=True)
+    names = [facts.point_name(label, dict(zip(units, row, strict=True)), units=units) for label, row in pairs]
+    return table.assign(point=names)
+
+
+def _missing(plan: Plan, used: Sequence[Record]) -> list[Caution]:
+    """A caution if the sweep is not finished."""
+    done = {(record.point.identity, record.repetition) for record in used}
+    left = sum((run.point.identity, run.repetition) not in done for run in plan.runs)
+    if not left:
+        return []
+    message = f"{left} of {len(plan.runs)} planned runs have no record"
+    return [Caution("missing", message, "run the experiment again: it resumes")]

@@ -1,0 +1,223 @@
+"""What a reader must know before trusting the numbers: conditions that differ, and points that wobble.
+
+Results of different executors, hosts, caps or builds are compared only with a caution that says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+
+import pandas as pd
+
+from kvdyno.model.record import LASTING_FACTS, Record
+from kvdyno.model.results import Caution
+
+from .estimate import TOO_WIDE
+from .frame import label_of
+from .steady import FEWEST
+
+_OPTIMISED = frozenset({"release", "relwithdebinfo", "minsizerel"})
+_NAMED_AT_MOST = 4
+_BUSY_CPUS = 0.1
+_READ_AHEAD_KIB = 1024
+
+
+def conditions(records: Sequence[Record]) -> list[Caution]:
+    """Cautions about how the runs were made: uncapped, of several kinds, or by unfit builds."""
+    return [
+        *_uncapped(records),
+        *_mixed(records),
+        *_builds(records),
+        *_busy(records),
+        *_read_ahead(records),
+        *_from_runs(records),
+    ]
+
+
+def several_identities(points: Sequence[str], *, side: str) -> list[Caution]:
+    """A caution if one side of a comparison holds several builds, profiles or settings of a point."""
+    if not points:
+        return []
+    message = (
+        f"{side}: several builds, profiles or settings of {_some(points)}; the newest of each is compared"
+    )
+    return [Caution("mixed", message, "name a sweep instead of an engine")]
+
+
+def wobbling(estimates: pd.DataFrame, steadiness: pd.DataFrame, *, metric: str) -> list[Caution]:
+    """Cautions about points whose headline metric is too spread, single, or not from a steady state.
+
+    `estimates` needs a column `point` with a readable name; so does `steadiness`.
+    """
+    headline = estimates[(estimates["metric"] == metric) & estimates["headline"]]
+    found = []
+    wide = headline[headline["too_wide"]]
+    if len(wide):
+        worst = float(wide["width"].max())
+        found.append(
+            Caution(
+                "spread",
+                f"the interval of {metric} is wider than ± {TOO_WIDE:.0%} of the median "
+                f"(up to ± {worst:.0%}) at {_some(wide['point'])}",
+                "quieten the machine or raise the number of repetitions",
+            )
+        )
+    single = headline[headline["n"] == 1]
+    if len(single):
+        found.append(
+            Caution(
+                "repetitions",
+                f"one repetition, so no interval, at {_some(single['point'])}",
+                "run at least three repetitions",
+            )
+        )
+    return found + _unsteady(steadiness)
+
+
+def unpaired(apart: pd.DataFrame, *, ambiguous: Sequence[str]) -> list[Caution]:
+    """Cautions about ratios that are not between runs of one repetition; `apart` needs a column `point`."""
+    found = []
+    if len(apart):
+        found.append(
+            Caution(
+                "unpaired",
+                f"engines were measured in different sweeps, at different times, so no runs pair up at "
+                f"{_some(apart['point'])}",
+                "run the whole experiment again in one sweep (--force)",
+            )
+        )
+    found += [
+        Caution(
+            "ambiguous",
+            f"{label} has several points where another engine has one: ratios are to their geometric mean",
+            "compare with an engine that has no option of its own among the axes",
+        )
+        for label in ambiguous
+    ]
+    return found
+
+
+def _unsteady(steadiness: pd.DataFrame) -> list[Caution]:
+    """Points of which at least half of the judged runs had not settled, or of which none was judged."""
+    short = steadiness.groupby("point", sort=False).filter(lambda runs: (runs["state"] == "too short").all())
+    found = []
+    if len(short):
+        most = int(short["intervals"].max())
+        message = (
+            f"steadiness was not judged: {most} interval{'s' if most != 1 else ''} or fewer "
+            f"at {_some(short['point'])}"
+        )
+        found.append(Caution("unsteady", message, f"measure for {FEWEST} intervals of the series or more"))
+    judged = steadiness[steadiness["state"] != "too short"]
+    unsettled = judged.assign(bad=judged["state"] != "steady").groupby("point", sort=False)["bad"].mean()
+    bad = unsettled[unsettled >= 0.5]
+    if len(bad):
+        message = f"the measured phase was not in a steady state at {_some(bad.index)}"
+        found.append(Caution("unsteady", message, "lengthen warm-up and measurement; nothing was trimmed"))
+    return found
+
+
+def _uncapped(records: Sequence[Record]) -> list[Caution]:
+    free = [r for r in records if not r.runner.capped]
+    if not free:
+        return []
+    message = f"{len(free)} of {len(records)} runs had no memory cap: engines could use the whole machine"
+    return [Caution("uncapped", message, "run without --uncapped; `kvdyno doctor` says what caps need")]
+
+
+def _busy(records: Sequence[Record]) -> list[Caution]:
+    """A caution if other processes kept CPUs busy just before runs."""
+    loads = [load for r in records if isinstance(load := _fact(r, "load.cpus_busy"), (int, float))]
+    busy = [load for load in loads if load > _BUSY_CPUS]
+    if not busy:
+        return []
+    message = (
+        f"other processes kept more than {_BUSY_CPUS:g} CPU busy before {len(busy)} of {len(records)} runs "
+        f"(up to {max(busy):.2g})"
+    )
+    return [Caution("busy", message, "stop them, or read the differences with care")]
+
+
+def _read_ahead(records: Sequence[Record]) -> list[Caution]:
+    """A caution if a device reads far ahead: then one page fault moves more than it asks for."""
+    found = {_fact(r, "disk.read_ahead_kb"): _fact(r, "disk.device") for r in records}
+    far = {kib: device for kib, device in found.items() if isinstance(kib, int) and kib > _READ_AHEAD_KIB}
+    return [
+        Caution(
+            "readahead",
+            f"device readahead of {kib} KiB: one page fault or buffered read may read that much; engines "
+            "here ask for random access when opening tables",
+            f"blockdev --setra 256 /dev/{device or '<device>'}",
+        )
+        for kib, device in far.items()
+    ]
+
+
+def _fact(record: Record, name: str) -> object:
+    """A fact of the record's environment by its dotted name; None where it is unknown."""
+    value: object = record.environment.facts
+    for part in name.split("."):
+        value = value.get(part) if isinstance(value, Mapping) else None
+    return value
+
+
+def _mixed(records: Sequence[Record]) -> list[Caution]:
+    kinds: tuple[tuple[str, Callable[[Record], object]], ...] = (
+        ("hosts", lambda r: r.environment.host_id),
+        ("runners", lambda r: r.runner.name),
+        ("memory caps", lambda r: r.point.cap_bytes),
+        ("CPU sets", lambda r: r.runner.cpus),
+        ("capped and uncapped runs", lambda r: r.runner.capped),
+    )
+    facts: list[tuple[str, Callable[[Record], object]]]
+    facts = [(name, partial(_fact, name=name)) for name in LASTING_FACTS]
+    found = []
+    for what, key in [*kinds, *facts]:
+        values = sorted({str(key(r)) for r in records})
+        if len(values) > 1:
+            message = f"runs under different {what} are compared: {', '.join(values)}"
+            found.append(Caution("mixed", message, "run all points again under one set of conditions"))
+    for label, builds in _builds_of(records).items():
+        if len(builds) > 1:
+            message = f"{label} ran from {len(builds)} different binaries"
+            found.append(Caution("mixed", message, "run its points again with one build"))
+    return found
+
+
+def _builds_of(records: Sequence[Record]) -> dict[str, set[str]]:
+    builds: dict[str, set[str]] = {}
+    for record in records:
+        builds.setdefault(label_of(record), set()).add(record.point.binary_sha256)
+    return builds
+
+
+def _builds(records: Sequence[Record]) -> list[Caution]:
+    unfit: dict[str, str] = {}
+    for record in records:
+        build = record.outcome.build if record.outcome else None
+        if build and build.sanitizer:
+            unfit[label_of(record)] = f"with the {build.sanitizer} sanitizer"
+        elif build and build.type and build.type.lower() not in _OPTIMISED:
+            unfit[label_of(record)] = f"as {build.type}"
+    return [
+        Caution("build", f"{label} was built {how}: its speed means nothing", "build it as Release")
+        for label, how in unfit.items()
+    ]
+
+
+def _from_runs(records: Sequence[Record]) -> list[Caution]:
+    """What the runner warned of, each text once with the number of runs."""
+    counts: dict[str, int] = {}
+    for record in records:
+        for text in dict.fromkeys(record.warnings):
+            if not record.runner.capped and "--uncapped" in text:
+                continue  # `_uncapped` says so already
+            counts[text] = counts.get(text, 0) + 1
+    return [Caution("run", f"{text} ({count} of {len(records)} runs)") for text, count in counts.items()]
+
+
+def _some(names: Iterable[str]) -> str:
+    unique = list(dict.fromkeys(names))
+    more = len(unique) - _NAMED_AT_MOST
+    return ", ".join(unique[:_NAMED_AT_MOST]) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,118 @@
+"""Two sets of records, point by point: two commits, two builds, two machines, or two engines.
+
+Where both sides hold the same sweep's repetitions, runs pair up inside a repetition; else the two sides are
+independent samples (ratios.welch_ratio).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import numpy as np
+import pandas as pd
+
+from kvdyno.model.experiment import AxisValue
+from kvdyno.model.record import Record
+from kvdyno.model.results import Comparison
+
+from . import cautions
+from .frame import axes_of, axis_names, label_of, latest, tidy
+from .ratios import Ratio, ratio_of, typed, verdict, welch_ratio
+
+_Groups = Mapping[tuple[object, ...], pd.DataFrame]
+_SIDES = ("unit", "paired", "n_before", "n_after", "before", "after")
+_OUTCOME = ("ratio", "low", "high", "verdict", "needed")
+
+
+def compare(
+    records_a: Sequence[Record],
+    records_b: Sequence[Record],
+) -> Comparison:
+    """The ratio B over A of every metric that is positive on both sides, point by point.
+
+    Points match by contender and axes; if the two sides have one contender each and they differ, by axes
+    alone, and the row's label is "B / A".
+    """
+    (a, mixed_before), (b, mixed_after) = _newest(records_a), _newest(records_b)
+    names = axis_names([*a, *b])
+    rename = _common_label(a, b)
+    before, after = (_points(side, rename=rename) for side in (a, b))
+    keys = ["label", *names, "phase", "metric"]
+    left, right = (_grouped(side, keys) for side in (before, after))
+    rows = [(*key, *_row(left[key], right[key])) for key in left if key in right]
+    table = pd.DataFrame(rows, columns=[*keys, *_SIDES, *_OUTCOME])
+    table = typed(table)
+    measured_before, measured_after = (_point_names(side, len(names) + 1) for side in (left, right))
+    return Comparison(
+        rows=table,
+        axes=names,
+        matched=len(measured_before.keys() & measured_after.keys()),
+        only_before=tuple(measured_before[k] for k in measured_before if k not in measured_after),
+        only_after=tuple(measured_after[k] for k in measured_after if k not in measured_before),
+        cautions=(
+            *cautions.several_identities(mixed_before, side="before"),
+            *cautions.several_identities(mixed_after, side="after"),
+            *cautions.conditions([*a, *b]),
+        ),
+    )
+
+
+def _newest(records: Sequence[Record]) -> tuple[list[Record], list[str]]:
+    """Records of one identity for each contender and axes, the one that ran last, and the names of the points
+    that had several (builds, profiles or settings): their runs are of different things and never pooled.
+    """
+    points: dict[tuple[str, frozenset[tuple[str, AxisValue]]], list[Record]] = {}
+    for record in latest(records):
+        points.setdefault((label_of(record), frozenset(axes_of(record).items())), []).append(record)
+    kept, mixed = [], []
+    for (label, _), some in points.items():
+        newest = max(some, key=lambda record: record.started_at)
+        kept += [record for record in some if record.point.identity == newest.point.identity]
+        if len({record.point.identity for record in some}) > 1:
+            mixed.append(" ".join([label, *map(str, axes_of(newest).values())]))
+    return kept, mixed
+
+
+def _common_label(a: Sequence[Record], b: Sequence[Record]) -> str | None:
+    """The label "B / A" if each side has one contender and they differ, else None: labels stay."""
+    left, right = {label_of(r) for r in a}, {label_of(r) for r in b}
+    if len(left) == len(right) == 1 and left != right:
+        return f"{right.pop()} / {left.pop()}"
+    return None
+
+
+def _points(records: Sequence[Record], *, rename: str | None) -> pd.DataFrame:
+    frame = tidy(records)
+    positive: pd.DataFrame = frame[np.isfinite(frame["value"]) & (frame["value"] > 0)]
+    return positive.assign(label=rename) if rename else positive
+
+
+def _grouped(frame: pd.DataFrame, keys: Sequence[str]) -> _Groups:
+    """Rows by key; an axis that a side lacks, or a point does not have, is None in the key."""
+    complete = frame.reindex(columns=list(dict.fromkeys([*frame.columns, *keys])))
+    groups: dict[tuple[object, ...], pd.DataFrame] = {}
+    for key, group in complete.groupby(list(keys), dropna=False, sort=False):
+        groups[tuple(None if pd.isna(cast(Any, part)) else part for part in key)] = group
+    return groups
+
+
+def _row(before: pd.DataFrame, after: pd.DataFrame) -> tuple[object, ...]:
+    unit = str(after["unit"].iloc[0])
+    ratio, paired = _ratio(before, after)
+    medians = float(before["value"].median()), float(after["value"].median())
+    outcome = (ratio.value, ratio.low, ratio.high, verdict(ratio, unit=unit), ratio.needed)
+    return (unit, paired, len(before), len(after), *medians, *outcome)
+
+
+def _ratio(before: pd.DataFrame, after: pd.DataFrame) -> tuple[Ratio, bool]:
+    on = ["sweep_id", "repetition"]
+    pairs = before[[*on, "value"]].merge(after[[*on, "value"]], on=on, suffixes=("_a", "_b"))
+    if len(pairs) and len(pairs) == min(len(before), len(after)):
+        return ratio_of(np.log((pairs["value_b"] / pairs["value_a"]).to_numpy())), True
+    return welch_ratio(before["value"].to_numpy(), after["value"].to_numpy()), False
+
+
+def _point_names(groups: _Groups, width: int) -> dict[tuple[object, ...], str]:
+    """The points among the groups' keys, by name. The first `width` parts of a key are label and axes."""
+    return {key[:width]: " ".join(str(part) for part in key[:width] if part is not None) for key in groups}

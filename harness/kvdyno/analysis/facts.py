@@ -1,0 +1,120 @@
+"""Who ran, where and how: distinct contenders, machines and confinements of a set of records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from kvdyno.model.axes import axis_of
+from kvdyno.model.engine import OptionDescription
+from kvdyno.model.experiment import AxisValue
+from kvdyno.model.options import scale_value
+from kvdyno.model.point import Plan
+from kvdyno.model.record import Record
+from kvdyno.model.results import Axis, Confinement, Contender, FailedRun, Machine
+from kvdyno.model.units import human_bytes
+
+from .frame import axes_of, axis_names, label_of, point_columns
+
+_UNITS = {"bytes": "byte", "seconds": "s"}
+
+
+def contenders(records: Sequence[Record]) -> tuple[Contender, ...]:
+    """One per label, in order of appearance. Build and options are those of the first run that tells."""
+    first: dict[str, Record] = {}
+    for record in records:
+        known = first.setdefault(label_of(record), record)
+        if known.outcome is None and record.outcome is not None:
+            first[label_of(record)] = record
+    return tuple(_contender(label, record) for label, record in first.items())
+
+
+def machines(records: Sequence[Record]) -> tuple[Machine, ...]:
+    """One per host, with the facts of its first run."""
+    by_host: dict[str, list[Record]] = {}
+    for record in records:
+        by_host.setdefault(record.environment.host_id, []).append(record)
+    return tuple(Machine(host, runs[0].environment.facts, len(runs)) for host, runs in by_host.items())
+
+
+def confinements(records: Sequence[Record]) -> tuple[Confinement, ...]:
+    """One per way of confining; `details` are those of its first run."""
+    groups: dict[tuple[str, bool, int, str], list[Record]] = {}
+    for r in records:
+        key = (r.runner.name, r.runner.capped, r.point.cap_bytes, r.runner.cpus)
+        groups.setdefault(key, []).append(r)
+    return tuple(Confinement(*key, runs[0].runner.details, len(runs)) for key, runs in groups.items())
+
+
+def failures(records: Sequence[Record], *, units: Mapping[str, str]) -> tuple[FailedRun, ...]:
+    """Runs that ended in anything but a measurement, in order; `units` as for point_name."""
+    return tuple(
+        FailedRun(
+            run_id=r.run_id,
+            point=point_name(label_of(r), axes_of(r), units=units),
+            label=label_of(r),
+            axes=axes_of(r),
+            repetition=r.repetition,
+            status=r.status,
+            reason=r.failure.reason if r.failure else r.status,
+            log_tail=r.failure.log_tail if r.failure else "",
+        )
+        for r in records
+        if r.status != "ok"
+    )
+
+
+def axes(records: Sequence[Record], *, plan: Plan) -> tuple[Axis, ...]:
+    """The grid's axes with their units and values, in the order of first appearance."""
+    found = []
+    for name in axis_names(records):
+        values = tuple(dict.fromkeys(axes_of(r)[name] for r in records if name in axes_of(r)))
+        readings = [r for point in plan.points if (r := axis_of(point.engine, name)) is not None]
+        unit = _UNITS.get(readings[0].type, "") if readings else ""
+        found.append(Axis(name, unit, values, _scaled(name, readings, plan)))
+    return tuple(found)
+
+
+def planned(plan: Plan, *, axes: Sequence[str]) -> pd.DataFrame:
+    """`Analysis.planned`: the points that the plan asks for, measured or not."""
+    rows = [
+        (p.axes["engine"], p.engine.name, p.preset, *(p.axes.get(name) for name in axes)) for p in plan.points
+    ]
+    return pd.DataFrame(rows, columns=point_columns(axes))
+
+
+def _scaled(
+    name: str, readings: Sequence[OptionDescription], plan: Plan
+) -> dict[AxisValue, frozenset[AxisValue]]:
+    """What the engines made of each of the experiment's values of an axis."""
+    distinct = {(r.min, r.max, r.scales, r.type): r for r in readings}.values()
+    scale = plan.experiment.profile.scale
+    return {
+        value: frozenset(scale_value(reading, value, scale=scale) for reading in distinct)
+        for value in plan.experiment.grid.get(name, ())
+    }
+
+
+def point_name(label: str, axes: Mapping[str, Any], *, units: Mapping[str, str]) -> str:
+    """A point in words: its contender and the values of the axes in `units`: "RocksDB A composite 64 MiB"."""
+    values = {name: axes[name] for name in units if name in axes and not pd.isna(axes[name])}
+    sizes = {name: human_bytes(value) for name, value in values.items() if units.get(name) == "byte"}
+    return " ".join([label, *map(str, {**values, **sizes}.values())])
+
+
+def _contender(label: str, record: Record) -> Contender:
+    outcome = record.outcome
+    build = outcome.build if outcome else None
+    return Contender(
+        label=label,
+        engine=record.point.engine,
+        preset=record.point.preset,
+        version=outcome.engine.version if outcome else "",
+        summary=outcome.engine.summary if outcome else "",
+        caveats=outcome.engine.caveats if outcome else (),
+        build=", ".join(filter(None, (build.compiler, build.type, build.flags))) if build else "",
+        binary_sha256=record.point.binary_sha256,
+        options=outcome.options if outcome else {},
+    )

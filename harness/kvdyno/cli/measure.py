@@ -1,0 +1,201 @@
+"""Commands that measure, or that prepare or repeat what measuring leads to: plan, run, report."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from kvdyno import pipeline
+from kvdyno.errors import RunFailures, UsageError
+from kvdyno.model.point import Plan
+from kvdyno.model.project import Project
+from kvdyno.model.results import Analysis, ReportPaths
+from kvdyno.plan import estimate
+from kvdyno.spec import list_experiments
+
+from . import render
+from .app import (
+    DataOption,
+    EnginesOption,
+    ExcludeOption,
+    Experiment,
+    JsonOption,
+    OnlyOption,
+    ProfileOption,
+    RepeatOption,
+    ResultsOption,
+    UncappedOption,
+    app,
+    console,
+    cpu_list,
+    print_json,
+    project,
+    warn_of,
+    words,
+)
+from .display import SweepDisplay
+from .forecast import Forecast
+from .layout import counted
+
+
+@app.command(rich_help_panel="Measure")
+def plan(
+    experiment: Experiment = None,
+    profile: ProfileOption = "quick",
+    engines: EnginesOption = None,
+    only: OnlyOption = None,
+    exclude: ExcludeOption = None,
+    repeat: RepeatOption = None,
+    uncapped: UncappedOption = False,
+    results: ResultsOption = None,
+    data: DataOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Show the points that an experiment would run, the time and disk they need, and what is stored already.
+
+    Checks the whole experiment file; runs nothing.
+
+    Example: `kvdyno plan quickstart --profile small --only workload=a`
+    """
+    here = project(results=results, data=data)
+    request = _request(here, experiment, profile, engines, only, exclude, repeat)
+    _, whole = pipeline.make_plan(here, request)
+    warn_of(pipeline.corrupt(here, whole))
+    cached = pipeline.reusable(here, whole, how=pipeline.Confinement(uncapped=uncapped))
+    rest = estimate(pipeline.remaining(whole, cached))
+    if json:
+        print_json(render.plan_document(whole, cached, rest=rest))
+    else:
+        render.plan_table(console, whole, cached, rest=rest)
+
+
+@app.command(rich_help_panel="Measure")
+def run(
+    experiment: Experiment = None,
+    profile: ProfileOption = "quick",
+    engines: EnginesOption = None,
+    only: OnlyOption = None,
+    exclude: ExcludeOption = None,
+    repeat: RepeatOption = None,
+    force: Annotated[
+        bool, typer.Option("--force", metavar="", help="Measure again what is stored already.")
+    ] = False,
+    uncapped: UncappedOption = False,
+    cpus: Annotated[
+        str | None,
+        typer.Option("--cpus", metavar="LIST", help='Confine drivers to these CPUs, such as "0-3,6".'),
+    ] = None,
+    results: ResultsOption = None,
+    data: DataOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Measure an experiment and write its figures, tables and report.
+
+    Engines are interleaved inside each repetition. What is stored already is not measured again, so an
+    interrupted sweep resumes by running it again; Ctrl-C loses at most the run in progress.
+
+    Example: `kvdyno run quickstart --engines rocksdb,leveldb --repeat 5`
+    """
+    here = project(results=results, data=data)
+    request = _request(here, experiment, profile, engines, only, exclude, repeat)
+    _, whole = pipeline.make_plan(here, request)
+    warn_of(pipeline.corrupt(here, whole))
+    how = pipeline.Confinement(uncapped=uncapped, cpus=cpu_list(cpus), force=force)
+    with SweepDisplay(render.silent() if json else console, _forecast(here, whole, how)) as display:
+        result = pipeline.sweep(here, whole, how=how, observer=display)
+    found = pipeline.analyse(here, whole, records=result.records)
+    paths = pipeline.write_report(
+        here, found, whole.experiment, commands=_again(found), partial=request.partial, uncapped=uncapped
+    )
+    _show_outcome(found, paths, measured=result.measured, reused=result.reused, json=json)
+    failed = [r for r in result.records if r.status != "ok"]
+    if failed:
+        raise RunFailures(
+            f"{len(failed)} of {len(result.records)} runs failed: "
+            + ", ".join(sorted({r.status.replace("_", " ") for r in failed})),
+            remedy="the report lists reasons and logs; `kvdyno run … --force --only …` measures again",
+        )
+
+
+@app.command(rich_help_panel="Measure")
+def report(
+    experiment: Experiment = None,
+    profile: ProfileOption = "quick",
+    engines: EnginesOption = None,
+    only: OnlyOption = None,
+    exclude: ExcludeOption = None,
+    repeat: RepeatOption = None,
+    uncapped: UncappedOption = False,
+    results: ResultsOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Make figures, tables and the report again from stored records; measures nothing.
+
+    Example: `kvdyno report quickstart`
+    """
+    here = project(results=results)
+    request = _request(here, experiment, profile, engines, only, exclude, repeat)
+    _, whole = pipeline.make_plan(here, request)
+    warn_of(pipeline.corrupt(here, whole))
+    found = pipeline.analyse(here, whole, records=pipeline.stored(here, whole, uncapped=uncapped).values())
+    paths = pipeline.write_report(
+        here, found, whole.experiment, commands=_again(found), partial=request.partial, uncapped=uncapped
+    )
+    _show_outcome(found, paths, measured=0, reused=found.runs_recorded, json=json)
+
+
+def _request(
+    here: Project,
+    experiment: str | None,
+    profile: str,
+    engines: str | None,
+    only: Sequence[str] | None,
+    exclude: Sequence[str] | None,
+    repeat: int | None,
+) -> pipeline.Request:
+    if experiment is None:
+        raise UsageError(
+            render.experiments_text(list_experiments(here)), remedy="name one, or the path of a file"
+        )
+    return pipeline.Request(
+        experiment=experiment,
+        profile=profile,
+        engines=words(engines),
+        only=tuple(only or ()),
+        exclude=tuple(exclude or ()),
+        repeat=repeat,
+    )
+
+
+def _show_outcome(found: Analysis, paths: ReportPaths, *, measured: int, reused: int, json: bool) -> None:
+    summary = pipeline.summarise(found)
+    if json:
+        print_json(render.outcome_document(summary, paths, measured=measured, reused=reused))
+        return
+    render.summary_page(console, summary)
+    console.print(f"\n{counted(measured, 'run')} measured, {reused} taken from earlier sweeps")
+    render.places(console, paths)
+
+
+def _forecast(here: Project, whole: Plan, how: pipeline.Confinement) -> Forecast:
+    rest = pipeline.remaining(whole, pipeline.reusable(here, whole, how=how))
+    return Forecast(rest.runs, load_seconds=estimate(rest).load_seconds)
+
+
+def _again(found: Analysis) -> list[str]:
+    """How to measure the same again: the code's version, then this call as a `run`."""
+    _, *arguments = sys.argv[1:]
+    asked = [word for word in arguments if word not in ("--json", "--force")]
+    commits = {str(machine.facts.get("kvdyno.commit") or "") for machine in found.machines} - {""}
+    modified = {machine.facts.get("kvdyno.modified") for machine in found.machines}
+    if len(commits) != 1:
+        checkout = []
+    elif modified == {False}:
+        checkout = [f"git checkout {commits.pop()}"]
+    else:
+        checkout = [f"# measured with a checkout that was modified after commit {commits.pop()}"]
+    return [*checkout, "make build", shlex.join([".venv/bin/kvdyno", "run", *asked])]

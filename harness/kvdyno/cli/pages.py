@@ -1,0 +1,179 @@
+"""How engines, records, comparisons and findings look in a terminal of 80 columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pandas as pd
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
+
+from kvdyno.doctor import Finding
+from kvdyno.model.axes import DATASET
+from kvdyno.model.engine import Engine, OptionDescription
+from kvdyno.model.options import display_value, parse_value
+from kvdyno.model.record import Metric, Record
+from kvdyno.model.results import Comparison
+from kvdyno.model.units import format_bytes, human_bytes
+from plots.units import axis_text, quantity, three_digits
+
+from .layout import hanging, harmless, plain_table
+from .render import relative
+
+_LEVEL_STYLE = {"ok": "green", "warn": "yellow", "bad": "bold red"}
+
+
+def engines_table(console: Console, engines: Mapping[str, Engine]) -> None:
+    """The engines that are built here."""
+    table = plain_table("engine", "version", "presets", "what it is")
+    for name, engine in sorted(engines.items()):
+        described = engine.description.engine
+        table.add_row(name, described.version, "\n".join(engine.presets), described.summary)
+    console.print(table)
+
+
+def engine_page(console: Console, engine: Engine) -> None:
+    """All that an engine says of itself."""
+    described, build = engine.description.engine, engine.description.build
+    console.print(Text(f"{described.name} {described.version}", "bold"))
+    console.print(described.summary)
+    for caveat in described.caveats:
+        hanging(console, "mind:", caveat, style="yellow")
+    console.print(Text(f"built with {build.compiler} ({build.type}: {build.flags})", "dim"), soft_wrap=True)
+    console.print(Text("\npresets, at paper scale", "bold"))
+    for preset, options in sorted(engine.presets.items()):
+        console.print(Text(f"  {preset}", "bold"))
+        lines = [f"{name} = {_spelled(engine, name, text)}" for name, text in options.items()]
+        console.print(Padding("\n".join(lines) or "the engine's own defaults", (0, 0, 0, 6)))
+    title = f"options, set as {described.name}.<name>"
+    if engine.description.accepts_other_options:
+        title += "; others than these are passed on unchecked"
+    _options(console, title, engine.description.options)
+
+
+def _spelled(engine: Engine, name: str, text: str) -> str:
+    option = engine.description.option(name)
+    return display_value(option, parse_value(option, text)) if option else text
+
+
+def driver_page(console: Console, engine: Engine) -> None:
+    """The driver's properties."""
+    driver = engine.description.driver
+    title = f"properties of the driver {driver.name} {driver.version}"
+    _options(console, title, engine.description.properties)
+
+
+def _options(console: Console, title: str, options: Sequence[OptionDescription]) -> None:
+    console.print(Text(f"\n{title}", "bold"))
+    for option in options:
+        marks = [m for m, on in (("shapes the data", option.shapes_data), ("scales", option.scales)) if on]
+        facts = [option.type, f"default {option.default or 'none'}", _range(option), *marks]
+        listed = ", ".join(fact for fact in facts if fact)
+        hanging(console, f"  {option.name}", Text(listed, "dim"), style="bold")
+        console.print(Padding(option.effect, (0, 0, 0, 6)))
+    if not options:
+        console.print("  none")
+
+
+def _range(option: OptionDescription) -> str:
+    if option.choices:
+        return "one of " + " ".join(option.choices)
+    low = None if option.min is None else _bound(option, option.min)
+    high = None if option.max is None else _bound(option, option.max)
+    if low and high:
+        return f"{low} to {high}"
+    return f"at least {low}" if low else f"at most {high}" if high else ""
+
+
+def _bound(option: OptionDescription, value: float) -> str:
+    return format_bytes(int(value)) if option.type == "bytes" else f"{value:g}"
+
+
+def findings(console: Console, found: Sequence[Finding]) -> None:
+    """What `doctor` found, with remedies."""
+    for finding in found:
+        text = Text.assemble((f"{finding.what}: ", "bold"), finding.found)
+        if finding.remedy:
+            text.append(f"\nremedy: {finding.remedy}")
+        hanging(console, finding.level, text, style=_LEVEL_STYLE[finding.level], width=4)
+
+
+def comparison(console: Console, compared: Comparison, *, metric: str, phase: str) -> None:
+    """Ratios of two sets of records, point by point."""
+    rows = compared.rows[(compared.rows["metric"] == metric) & (compared.rows["phase"] == phase)]
+    table = plain_table("point", ">before", ">after", ">ratio", ">interval", "")
+    for row in rows.to_dict("records"):
+        axes = (axis_text(row[name], "byte" if name == DATASET else "") for name in compared.axes)
+        known = pd.notna(row["low"])
+        table.add_row(
+            " ".join((row["label"], *(text for text in axes if text != "–"))),
+            quantity(row["before"], row["unit"]),
+            quantity(row["after"], row["unit"]),
+            f"{three_digits(row['ratio'])}x",
+            f"{three_digits(row['low'])}x to {three_digits(row['high'])}x" if known else "",
+            row["verdict"],
+        )
+    console.print(table)
+    console.print(f"\n{metric} of phase {phase}; {compared.matched} points in both, loads included")
+    for side, names in (("before", compared.only_before), ("after", compared.only_after)):
+        for name in names:
+            console.print(f"only {side}: {name}", soft_wrap=True)
+    for caution in compared.cautions:
+        hanging(console, "caution:", caution.message, style="yellow")
+
+
+def record_page(console: Console, record: Record, folder: Path) -> None:
+    """One record: what was asked, how it ended, its metrics by phase."""
+    console.print(Text(f"{record.point.slug} r{record.repetition}", "bold"))
+    cap = f"capped at {human_bytes(record.point.cap_bytes)}" if record.runner.capped else "uncapped"
+    console.print(f"{record.status.replace('_', ' ')}, {record.runner.name} runner, {cap}")
+    console.print(f"{record.started_at} to {record.ended_at}")
+    console.print(relative(folder), soft_wrap=True)
+    for warning in record.warnings:
+        hanging(console, "warning:", harmless(warning), style="yellow")
+    if record.failure:
+        console.print(Text(f"\n{harmless(record.failure.reason)}", "red"), soft_wrap=True)
+        console.print(Text(harmless(record.failure.log_tail), "dim"), soft_wrap=True)
+    if record.outcome and record.outcome.phases:
+        _metrics_table(console, record)
+
+
+def _metrics_table(console: Console, record: Record) -> None:
+    """Metrics by phase; `show --json` has all digits."""
+    phases = record.outcome.phases if record.outcome else ()
+    table = plain_table("\nmetric", *(f">\n{phase.name}" for phase in phases))
+    table.add_row("seconds", *(quantity(phase.seconds, "s") for phase in phases))
+    for name in dict.fromkeys(name for phase in phases for name in phase.metrics):
+        table.add_row(name, *(_quantity(phase.metrics.get(name)) for phase in phases))
+    console.print(table)
+
+
+def _quantity(metric: Metric | None) -> str:
+    if metric is None:
+        return ""
+    if metric.value == 0:
+        return "0"
+    if metric.unit in ("count", "call", "row", "op") and abs(metric.value) < 1e6:
+        return f"{metric.value:,.0f}"
+    return quantity(metric.value, metric.unit)
+
+
+def records_table(console: Console, records: Sequence[Record]) -> None:
+    """Records in one line each, newest last. A run is called by the end of its id."""
+    table = plain_table("run", "started", "point", ">rep", ">result")
+    for record in records:
+        phase = record.phase("run") or record.phase("build")
+        throughput = phase.metrics.get("throughput") if phase else None
+        result = Text(quantity(throughput.value, throughput.unit) if throughput else record.status)
+        if record.status != "ok":
+            result = Text(record.status.replace("_", " "), "bold red")
+        table.add_row(
+            record.run_id.rpartition("-")[2],
+            record.started_at[:16].replace("T", " "),
+            record.point.slug,
+            str(record.repetition),
+            result,
+        )
+    console.print(table)

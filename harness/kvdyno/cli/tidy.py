@@ -1,0 +1,56 @@
+"""Commands about this machine: doctor, clean."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from kvdyno import pipeline
+from kvdyno.errors import HostError
+
+from . import pages
+from .app import DataOption, JsonOption, ResultsOption, app, console, print_json, project
+
+
+@app.command(rich_help_panel="This machine")
+def doctor(data: DataOption = None, json: JsonOption = False) -> None:
+    """Say what this machine lacks for fair measurements, and the remedy for each.
+
+    Example: `kvdyno doctor`
+    """
+    found = pipeline.examine(project(data=data))
+    if json:
+        print_json([asdict(finding) for finding in found])
+    else:
+        pages.findings(console, found)
+    bad = [finding for finding in found if finding.level == "bad"]
+    if bad:
+        raise HostError(
+            f"not fit to measure: {', '.join(finding.what for finding in bad)}",
+            remedy="; ".join(finding.remedy for finding in bad),
+        )
+
+
+@app.command(rich_help_panel="This machine")
+def clean(
+    snapshots: Annotated[
+        bool, typer.Option("--snapshots", metavar="", help="Also remove dataset snapshots.")
+    ] = False,
+    results: ResultsOption = None,
+    data: DataOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Remove what killed sweeps left, and unfinished runs. Records are never removed.
+
+    Example: `kvdyno clean --snapshots`
+    """
+    removed = pipeline.clean(project(results=results, data=data), snapshots=snapshots)
+    if json:
+        print_json({"removed": removed})
+        return
+    for name in removed:
+        console.print(f"removed {name}", soft_wrap=True)
+    if not removed:
+        console.print("nothing to remove")

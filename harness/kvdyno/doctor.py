@@ -1,0 +1,197 @@
+"""What this machine lacks for fair measurements, and the remedies: judgements on facts read elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from kvdyno.errors import HostError
+from kvdyno.model.project import MEMORY_FILE_SYSTEMS, Project
+from kvdyno.model.record import Environment
+from kvdyno.model.units import human_bytes
+
+Level = Literal["ok", "warn", "bad"]
+Facts = Mapping[str, Any]
+
+_GIB = 1 << 30
+
+#: Below the first nothing can be measured; below the second only small experiments fit.
+FREE_BYTES_BAD, FREE_BYTES_WARN = 1 * _GIB, 10 * _GIB
+AVAILABLE_BYTES_WARN = 1 * _GIB
+
+#: A page fault reads this much around it: above, engines that map their files measure readahead.
+READ_AHEAD_KB_WARN = 512
+
+#: Others' CPU use, in CPUs, that shows in results.
+CPUS_BUSY_WARN = 0.1
+
+OPEN_FILES_WARN = 4096
+
+_DISTANT_FILE_SYSTEMS = frozenset({"nfs", "nfs4", "cifs", "9p", "virtiofs", "overlay", "fuse.sshfs"})
+
+#: Clocks that a process reads without a system call.
+_FAST_CLOCKS = frozenset({"tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter"})
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One judgement. `bad`: sweeps cannot run; `warn`: results suffer; `ok` ones need no remedy."""
+
+    level: Level
+    what: str
+    found: str
+    remedy: str = ""
+
+
+def examine(
+    project: Project, *, environment: Environment, confinement: str | HostError
+) -> tuple[Finding, ...]:
+    """Every judgement, good ones too, in a fixed order.
+
+    `environment` holds the facts (docs/formats.md); `confinement` says how caps are enforced here, or why
+    they cannot be.
+    """
+    facts = environment.facts
+    return (
+        _cap(confinement),
+        _engines(project),
+        *_disk(project, facts),
+        _read_ahead(facts),
+        *_memory(facts),
+        *_cpu(facts),
+        _load(facts),
+        _clock(facts),
+        _open_files(facts),
+    )
+
+
+def _cap(confinement: str | HostError) -> Finding:
+    if isinstance(confinement, HostError):
+        where = f"{confinement.where}: " if confinement.where else ""
+        return Finding("bad", "memory cap", f"{where}{confinement.message}", confinement.remedy or "")
+    return Finding("ok", "memory cap", confinement)
+
+
+def _engines(project: Project) -> Finding:
+    built = sorted(p.name.removeprefix("kvdyno-") for p in project.binaries.glob("kvdyno-*") if p.is_file())
+    if not built:
+        return Finding("bad", "engines", f"none is built in {project.binaries}", "make build")
+    return Finding("ok", "engines", ", ".join(built))
+
+
+def _disk(project: Project, facts: Facts) -> Iterator[Finding]:
+    kind = facts.get("disk.file_system")
+    found = f"{kind} on {facts.get('disk.device')}, at {project.data}"
+    elsewhere = "set KVDYNO_DATA to a folder on a local disk"
+    if kind in MEMORY_FILE_SYSTEMS:
+        yield Finding("bad", "file system", f"{found}: it lives in memory", elsewhere)
+    elif kind in _DISTANT_FILE_SYSTEMS:
+        yield Finding("warn", "file system", f"{found}: not a local disk's own", elsewhere)
+    else:
+        yield Finding("ok", "file system", found)
+
+    free = facts.get("disk.free_bytes") or 0
+    found = f"{human_bytes(free)} free at {project.data}"
+    remedy = "free some, run `kvdyno clean --snapshots`, or set KVDYNO_DATA to a larger disk"
+    if free < FREE_BYTES_WARN:
+        yield Finding("bad" if free < FREE_BYTES_BAD else "warn", "disk space", found, remedy)
+    else:
+        yield Finding("ok", "disk space", found)
+
+
+def _read_ahead(facts: Facts) -> Finding:
+    kib, device = facts.get("disk.read_ahead_kb"), facts.get("disk.device")
+    if kib is None:
+        return _unseen("readahead")
+    found = f"{kib} KiB on {device}"
+    if kib > READ_AHEAD_KB_WARN:
+        return Finding(
+            "warn",
+            "readahead",
+            f"{found}: one page fault reads up to that much",
+            f"blockdev --setra 256 /dev/{device}",
+        )
+    return Finding("ok", "readahead", found)
+
+
+def _memory(facts: Facts) -> Iterator[Finding]:
+    available = facts.get("memory.available_bytes")
+    if available is None:
+        yield _unseen("memory")
+    elif available < AVAILABLE_BYTES_WARN:
+        found = f"{human_bytes(available)} available"
+        yield Finding("warn", "memory", found, "close other programs: caps need memory behind them")
+    else:
+        yield Finding("ok", "memory", f"{human_bytes(available)} available")
+
+    swap = facts.get("memory.swap_bytes")
+    if swap:
+        found = f"{human_bytes(swap)} of swap: others' pages may move while a run is measured"
+        yield Finding("warn", "swap", found, "swapoff -a (and swapon -a afterwards)")
+    else:
+        yield Finding("ok", "swap", "none")
+
+    huge = facts.get("memory.huge_pages")
+    if huge == "always":
+        remedy = "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled"
+        yield Finding("warn", "huge pages", "always: a cap fills sooner than an engine asks", remedy)
+    else:
+        yield Finding("ok", "huge pages", huge) if huge else _unseen("huge pages")
+
+
+def _cpu(facts: Facts) -> Iterator[Finding]:
+    governor = facts.get("cpu.governor")
+    if governor is None:
+        yield _unseen("CPU governor")
+    elif governor != "performance":
+        remedy = "echo performance | tee /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor"
+        yield Finding("warn", "CPU governor", f"{governor}: speed follows load", remedy)
+    else:
+        yield Finding("ok", "CPU governor", governor)
+
+    turbo = facts.get("cpu.turbo")
+    if turbo is None:
+        yield _unseen("CPU turbo")
+    elif turbo:
+        remedy = (
+            "echo 1 > /sys/devices/system/cpu/intel_pstate/no_turbo, "
+            "or echo 0 > /sys/devices/system/cpu/cpufreq/boost"
+        )
+        yield Finding("warn", "CPU turbo", "on: speed follows temperature", remedy)
+    else:
+        yield Finding("ok", "CPU turbo", "off")
+
+
+def _load(facts: Facts) -> Finding:
+    busy = facts.get("load.cpus_busy")
+    if busy is None:
+        return _unseen("other load")
+    found = f"{busy:g} CPUs are busy"
+    if busy > CPUS_BUSY_WARN:
+        return Finding("warn", "other load", found, "see with top what runs, and end it")
+    return Finding("ok", "other load", found)
+
+
+def _clock(facts: Facts) -> Finding:
+    clock = facts.get("os.clock_source")
+    if clock is None:
+        return _unseen("clock")
+    if clock not in _FAST_CLOCKS:
+        remedy = "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource"
+        return Finding("warn", "clock", f"{clock}: every time stamp is a system call", remedy)
+    return Finding("ok", "clock", clock)
+
+
+def _open_files(facts: Facts) -> Finding:
+    limit = facts.get("os.open_files_max")
+    if limit is None:
+        return _unseen("open files")
+    if limit < OPEN_FILES_WARN:
+        return Finding("warn", "open files", f"at most {limit}: large stores need more", "ulimit -n 65536")
+    return Finding("ok", "open files", f"at most {limit}")
+
+
+def _unseen(what: str) -> Finding:
+    """The kernel does not show it, as in most virtual machines and containers."""
+    return Finding("ok", what, "not visible here")

@@ -1,0 +1,92 @@
+"""What an axis of a grid means to an engine, and the driver properties that experiment keys stand for.
+
+Four axes have words of their own; every other axis is an option of the engine or a property of its driver.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from .engine import Engine, OptionDescription
+
+WORKLOAD, DISTRIBUTION, DATASET, THREADS = "workload", "distribution", "dataset", "threads"
+NAMED_AXES = (WORKLOAD, DISTRIBUTION, DATASET, THREADS)
+
+# The published evaluation's name for scattered Zipf keys, and the skew that it uses throughout.
+ZIPF_SIMPLE = "zipf-simple"
+PUBLISHED_THETA = "0.8"
+
+# Driver properties behind experiment keys.
+RECORDS = "recordcount"
+OPERATIONS = "operationcount"
+THREAD_COUNT = "threadcount"
+KEY_DISTRIBUTION = "requestdistribution"
+THETA = "zipfian_const"
+MEASURE_SECONDS = "measure.seconds"
+MEASURE_BYTES = "measure.bytes"
+WARMUP_SECONDS = "warmup.seconds"
+DRAIN = "drain"
+CAP = "memory.cap"
+
+# A workload file that says dotransaction=false measures the load itself: YCSB's names for its flags.
+RUNS_OPERATIONS = "dotransaction"
+FLAG_PROPERTIES = frozenset({"doload", RUNS_OPERATIONS})
+
+# Properties that an experiment cannot set by name, and the key that sets them.
+OWNED_PROPERTIES: Mapping[str, str] = {
+    WORKLOAD: "grid.workload",
+    RECORDS: "grid.dataset",
+    OPERATIONS: "phases.measure.operations",
+    MEASURE_SECONDS: "phases.measure.seconds",
+    MEASURE_BYTES: "phases.measure.bytes",
+    WARMUP_SECONDS: "phases.warmup",
+    DRAIN: "phases.drain",
+    THREAD_COUNT: "grid.threads",
+    KEY_DISTRIBUTION: "grid.distribution",
+    CAP: "cap",
+    **dict.fromkeys(sorted(FLAG_PROPERTIES), "a workload file"),
+    "data.dir": "the harness",
+    "data.destroy": "the harness",
+    "output.dir": "the harness",
+    "progress.fd": "the harness",
+}
+
+
+def axis_of(engine: Engine, name: str) -> OptionDescription | None:
+    """How to read this axis's values for the engine; None when the axis means nothing to it."""
+    prop = engine.description.property
+    match name:
+        case "workload":  # a property of that name is YCSB's, a Java class
+            return _axis(name) if prop(OPERATIONS) else None
+        case "dataset":
+            return _axis(name, type="bytes", min=1, scales=True) if prop(RECORDS) else None
+        case "threads":
+            threads = prop(THREAD_COUNT)
+            return threads and threads.model_copy(update={"name": name, "min": max(1, threads.min or 1)})
+        case "distribution":
+            drawn = prop(KEY_DISTRIBUTION)
+            return drawn and _axis(name, type="choice", choices=_with_zipf_simple(drawn.choices))
+        case _:
+            return engine.description.option(name) or (None if name in OWNED_PROPERTIES else prop(name))
+
+
+def axis_words(engines: Iterable[Engine]) -> tuple[str, ...]:
+    """Every axis that at least one of the engines understands."""
+    words: dict[str, None] = {}
+    for engine in engines:
+        described = (*engine.description.options, *engine.description.properties)
+        for name in (*NAMED_AXES, *(item.name for item in described)):
+            if axis_of(engine, name) is not None:
+                words[name] = None
+    return tuple(words)
+
+
+def _axis(name: str, **fields: object) -> OptionDescription:
+    return OptionDescription.model_validate(
+        {"name": name, "type": "text", "default": "", "effect": "", **fields}
+    )
+
+
+def _with_zipf_simple(choices: tuple[str, ...]) -> tuple[str, ...]:
+    extra = (ZIPF_SIMPLE,) if "zipfian" in choices and ZIPF_SIMPLE not in choices else ()
+    return (*extra, *choices)

@@ -1,0 +1,51 @@
+"""A build's identity: an engine is often a shared library, which changes while its driver stays."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import re
+import subprocess
+from pathlib import Path
+
+_RESOLVED = re.compile(r"=> (/.+) \(0x[0-9a-f]+\)$", re.MULTILINE)
+_RESOLVE_SECONDS = 10
+
+
+def build_sha256(binary: Path) -> str:
+    """SHA-256, in hexadecimal, over those of the binary and of the shared objects that it starts with.
+
+    Raises OSError when one cannot be read.
+    """
+    digest = hashlib.sha256()
+    for path in (binary, *_shared_objects(binary)):
+        status = path.stat()
+        digest.update(_file_sha256(path, status.st_ino, status.st_size, status.st_mtime_ns))
+    return digest.hexdigest()
+
+
+def _shared_objects(binary: Path) -> tuple[Path, ...]:
+    """What the dynamic loader resolves, in order of path; none of a program that has no such loader.
+
+    The loader answers instead of starting the program. One that starts all the same is asked for no work.
+    """
+    try:
+        done = subprocess.run(
+            [str(binary), "--describe"],
+            env={**os.environ, "LD_TRACE_LOADED_OBJECTS": "1"},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_RESOLVE_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return ()
+    return tuple(sorted({Path(path) for path in _RESOLVED.findall(done.stdout.decode(errors="replace"))}))
+
+
+@functools.lru_cache(maxsize=256)
+def _file_sha256(path: Path, _inode: int, _size: int, _modified_ns: int) -> bytes:
+    """Hashed again only when the file is another one."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").digest()

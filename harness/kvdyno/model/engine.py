@@ -1,0 +1,97 @@
+"""What an engine says of itself: the parsed answer of its driver's `--describe`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+OptionType = Literal["bool", "integer", "real", "bytes", "seconds", "text", "choice"]
+
+
+class Frozen(BaseModel):
+    """Base of the models that cross stages: immutable, no unknown fields."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class OptionDescription(Frozen):
+    """One option of an engine, or one property of a driver. Sizes are in bytes, durations in seconds."""
+
+    name: str
+    type: OptionType
+    default: str
+    effect: str
+    min: float | None = None
+    max: float | None = None
+    choices: tuple[str, ...] = ()
+    shapes_data: bool = False
+    scales: bool = False
+
+
+class DriverIdentity(Frozen):
+    """The program that applies load: its name and version."""
+
+    name: str
+    version: str
+
+
+class EngineIdentity(Frozen):
+    """The engine inside the driver binary."""
+
+    name: str
+    version: str
+    summary: str
+    caveats: tuple[str, ...] = ()
+    write_once_files: tuple[str, ...] = ()
+
+
+class BuildIdentity(Frozen):
+    """How the binary was compiled."""
+
+    compiler: str
+    flags: str
+    type: str
+    sanitizer: str = ""
+
+
+class EngineDescription(Frozen):
+    """The whole answer of `--describe` (schema/describe.schema.json)."""
+
+    schema_version: str
+    driver: DriverIdentity
+    engine: EngineIdentity
+    build: BuildIdentity
+    options: tuple[OptionDescription, ...]
+    properties: tuple[OptionDescription, ...]
+    phases: tuple[str, ...]
+    operations: tuple[str, ...] = ()
+    accepts_other_options: bool = False
+
+    def option(self, name: str) -> OptionDescription | None:
+        """The engine option of that name, without the engine's prefix."""
+        return next((o for o in self.options if o.name == name), None)
+
+    def property(self, name: str) -> OptionDescription | None:
+        """The driver property of that name."""
+        return next((p for p in self.properties if p.name == name), None)
+
+
+@dataclass(frozen=True)
+class Engine:
+    """A built engine that experiments can name.
+
+    `presets` maps a preset's name to option texts at paper scale; `binary_sha256` is the build's identity,
+    its shared objects included (see build.py). `external` engines are upstream `ycsb` binaries, whose output
+    is parsed instead.
+    """
+
+    name: str
+    binary: Path
+    binary_sha256: str
+    description: EngineDescription
+    presets: Mapping[str, Mapping[str, str]]
+    external: bool = False

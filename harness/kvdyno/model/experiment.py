@@ -1,0 +1,111 @@
+"""An experiment as its file means it: everything checked, nothing scaled yet.
+
+The YAML form is described in docs/formats.md. Sizes here are bytes at paper scale, durations seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+
+from .engine import Frozen
+
+AxisValue = str | int | float | bool
+
+
+class EngineChoice(Frozen):
+    """One engine of an experiment: which binary, which preset, what the figures call it."""
+
+    engine: str
+    preset: str = "default"
+    options: Mapping[str, str] = Field(default_factory=dict)
+    label: str = ""
+    external: Path | None = None
+
+
+class Phases(Frozen):
+    """How long each phase lasts. Of operations, seconds and bytes written, the first one reached ends it."""
+
+    warmup_seconds: float = 0
+    measure_operations: int | None = None
+    measure_seconds: float | None = None
+    measure_bytes: int | None = None
+    drain: bool = True
+
+
+class FigureSpec(Frozen):
+    """One figure: a kind from `plots/` bound to a metric and to axes of the grid."""
+
+    id: str
+    kind: str
+    title: str = ""
+    metric: str = "throughput"
+    phase: str = "run"
+    x: str | None = None
+    series: tuple[str, ...] = ("engine",)
+    panels: tuple[str, ...] = ()
+    where: Mapping[str, tuple[AxisValue, ...]] = Field(default_factory=dict)
+    options: Mapping[str, Any] = Field(default_factory=dict)
+
+
+class TableSpec(Frozen):
+    """One table: a metric spread over rows and columns; with `ratio_to`, paired ratios to that engine."""
+
+    id: str
+    title: str = ""
+    metric: str = "throughput"
+    phase: str = "run"
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    where: Mapping[str, tuple[AxisValue, ...]] = Field(default_factory=dict)
+    ratio_to: str | None = None
+
+
+class ClaimSpec(Frozen):
+    """A statement about a metric, or about the ratio of two engines, checked against records.
+
+    `at_least` / `at_most` bound the value; the verdict compares them with its interval.
+    """
+
+    id: str
+    text: str
+    source: str = ""
+    metric: str = "throughput"
+    phase: str = "run"
+    engine: str
+    relative_to: str | None = None
+    where: Mapping[str, tuple[AxisValue, ...]] = Field(default_factory=dict)
+    at_least: float | None = None
+    at_most: float | None = None
+
+
+class Profile(Frozen):
+    """A scale for everything together, and what an experiment may shorten with it."""
+
+    name: str
+    scale: float
+    summary: str = ""
+
+
+class Experiment(Frozen):
+    """A checked experiment, resolved for one profile but still at paper scale."""
+
+    name: str
+    title: str
+    description: str = ""
+    path: Path
+    profile: Profile
+    engines: tuple[EngineChoice, ...]
+    grid: Mapping[str, tuple[AxisValue, ...]]
+    properties: Mapping[str, str] = Field(default_factory=dict)
+    cap_bytes: int
+    repetitions: int
+    phases: Phases
+    timeout_seconds: float = 3600
+    figures: tuple[FigureSpec, ...] = ()
+    tables: tuple[TableSpec, ...] = ()
+    claims: tuple[ClaimSpec, ...] = ()
+    baseline: str | None = None

@@ -1,0 +1,111 @@
+"""Values of engine options and driver properties: from text to a typed value, to a scale, and back."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+
+from .engine import OptionDescription
+from .experiment import AxisValue
+from .units import format_bytes, format_seconds, parse_bytes, parse_count, parse_seconds
+from .words import unknown
+
+
+def parse_value(option: OptionDescription, value: AxisValue) -> AxisValue:
+    """The typed value that `value` spells: bytes and seconds are numbers, a choice is its word.
+
+    Raises ValueError with the option's name, what was expected and what was found.
+    """
+    try:
+        parsed = _parse(option, value)
+    except ValueError as error:
+        raise ValueError(f"{option.name}: {error}") from None
+    if not isinstance(parsed, (bool, str)):
+        _check_range(option, parsed)
+    return parsed
+
+
+def value_text(value: AxisValue) -> str:
+    """The value as a property file spells it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return format(Decimal(repr(value)).normalize(), "f")
+    return str(value)
+
+
+def scale_value(option: OptionDescription, value: AxisValue, *, scale: float) -> AxisValue:
+    """The value at a profile's scale: sizes and counts are rounded to whole ones, and kept in range.
+
+    Values of options that do not scale, and values that are not numbers, stay as they are. Zero and
+    negative values stay too: they mean "none" or "automatic".
+    """
+    if not option.scales or isinstance(value, (bool, str)) or value <= 0:
+        return value
+    scaled = value * scale
+    if option.min is not None:
+        scaled = max(scaled, option.min)
+    if option.max is not None:
+        scaled = min(scaled, option.max)
+    return scaled if option.type in ("real", "seconds") else max(1, round(scaled))
+
+
+def display_value(option: OptionDescription, value: AxisValue) -> str:
+    """The value for people, with its unit."""
+    if option.type == "bytes" and isinstance(value, int):
+        return format_bytes(value)
+    if option.type == "seconds" and isinstance(value, (int, float)):
+        return format_seconds(value)
+    return value_text(value)
+
+
+def _parse(option: OptionDescription, value: AxisValue) -> AxisValue:
+    match option.type:
+        case "bool":
+            if isinstance(value, bool):
+                return value
+            if value not in ("true", "false"):
+                raise ValueError(f"expected true or false, found {value!r}")
+            return value == "true"
+        case "bytes":
+            return parse_bytes(value)
+        case "seconds":
+            return parse_seconds(value)
+        case "integer":
+            return _parse_integer(value)
+        case "real":
+            return _parse_real(value)
+        case "choice":
+            if str(value) not in option.choices:
+                raise ValueError(unknown("value", str(value), option.choices))
+            return str(value)
+        case "text":
+            text = value_text(value)
+            if "\n" in text or text != text.strip():
+                raise ValueError(f"expected one line without spaces around it, found {text!r}")
+            return text
+
+
+def _parse_integer(value: AxisValue) -> int:
+    text = value_text(value)
+    if text.startswith("-"):
+        return -parse_count(text[1:])
+    return parse_count(value if not isinstance(value, bool) else text)
+
+
+def _parse_real(value: AxisValue) -> float:
+    try:
+        number = float(value_text(value))
+    except ValueError:
+        raise ValueError(f"expected a number, found {value!r}") from None
+    if not math.isfinite(number):
+        raise ValueError(f"expected a finite number, found {value!r}")
+    return number
+
+
+def _check_range(option: OptionDescription, number: float) -> None:
+    for bound, wrong, word in ((option.min, float.__lt__, "at least"), (option.max, float.__gt__, "at most")):
+        if bound is not None and wrong(float(number), float(bound)):
+            whole = int(bound) if float(bound).is_integer() else bound
+            limit = display_value(option, whole)
+            raise ValueError(f"{option.name}: expected {word} {limit}, found {display_value(option, number)}")

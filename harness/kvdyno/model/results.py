@@ -1,0 +1,307 @@
+"""What the analysis hands to the report: tables whose columns are fixed here, and small facts.
+
+Tables are pandas DataFrames. A *contender* is an engine as an experiment calls it: its `label`. Every
+table that speaks of points carries `label`, `engine`, `preset` and one column per axis of the grid
+(`Analysis.axes`); what follows those columns is listed beside each field. Intervals are at 95 %.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import pandas as pd
+
+from .experiment import AxisValue
+from .record import RunStatus
+
+ClaimVerdict = Literal["supported", "contradicted", "undecided", "not measured"]
+CautionKind = Literal[
+    "uncapped",
+    "mixed",
+    "build",
+    "unpaired",
+    "ambiguous",
+    "spread",
+    "unsteady",
+    "busy",
+    "readahead",
+    "repetitions",
+    "missing",
+    "run",
+    "histogram",
+    "series",
+]
+
+#: Cautions of these kinds put the comparison itself in doubt; the others qualify single points.
+GRAVE: frozenset[CautionKind] = frozenset({"uncapped", "mixed", "build", "unpaired"})
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A column that tells points apart. `unit` is "byte", "s" or "".
+
+    `values` are at the profile's scale, as tables have them. `scaled` leads from a value of the experiment,
+    at paper scale, to what engines made of it (their limits may differ).
+    """
+
+    name: str
+    unit: str
+    values: tuple[AxisValue, ...]
+    scaled: Mapping[AxisValue, frozenset[AxisValue]]
+
+
+@dataclass(frozen=True)
+class Caution:
+    """Something a reader must know before trusting a number, with what to do about it."""
+
+    kind: CautionKind
+    message: str
+    remedy: str = ""
+
+
+@dataclass(frozen=True)
+class FailedRun:
+    """A run that is a result of its own: it ended in something other than a measurement."""
+
+    run_id: str
+    point: str
+    label: str
+    axes: Mapping[str, AxisValue]
+    repetition: int
+    status: RunStatus
+    reason: str
+    log_tail: str
+
+
+@dataclass(frozen=True)
+class ClaimPoint:
+    """A claim at one combination of axes: the value (or ratio), its interval and the verdict there."""
+
+    axes: Mapping[str, AxisValue]
+    value: float
+    low: float | None
+    high: float | None
+    n: int
+    verdict: ClaimVerdict
+
+
+@dataclass(frozen=True)
+class ClaimResult:
+    """A claim's verdict over all points that it covers; `why` says it in a sentence."""
+
+    id: str
+    text: str
+    source: str
+    expected: str
+    unit: str
+    verdict: ClaimVerdict
+    why: str
+    points: tuple[ClaimPoint, ...]
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A host that runs came from: anonymous identity, facts of its first run, and how many runs."""
+
+    host_id: str
+    facts: Mapping[str, Any]
+    runs: int
+
+
+@dataclass(frozen=True)
+class Confinement:
+    """A way in which runs were confined, and how many of them."""
+
+    runner: str
+    capped: bool
+    cap_bytes: int
+    cpus: str
+    details: Mapping[str, Any]
+    runs: int
+
+
+@dataclass(frozen=True)
+class Contender:
+    """An engine as it ran: identity, build, and the caveats that its adapter declares."""
+
+    label: str
+    engine: str
+    preset: str
+    version: str
+    summary: str
+    caveats: tuple[str, ...]
+    build: str
+    binary_sha256: str
+    options: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """Everything that a report says, computed. Made again from records at any time."""
+
+    experiment: str
+    profile: str
+    axes: tuple[Axis, ...]
+    contenders: tuple[Contender, ...]
+    baseline: str
+    #: What a point is judged by where nothing else is asked for.
+    headline_metric: str
+    #: The phases in which points are judged, one per point (columns `headline`): `run` where there is one.
+    headline_phases: tuple[str, ...]
+
+    #: One row per run, phase and metric: run_id, sweep_id, repetition, status, phase, metric, value, unit.
+    #: A run without measurements keeps one row, whose phase, metric and value are missing.
+    frame: pd.DataFrame
+    #: One row per point of the plan, measured or not.
+    planned: pd.DataFrame
+    #: One row per point, phase and metric: unit, n, median, low, high, smallest, largest, spread
+    #: (largest / smallest), width (half the interval over the median), too_wide, method, headline (whether
+    #: the phase is the one that the point is judged by).
+    estimates: pd.DataFrame
+    #: One row per point, baseline, phase and metric: unit, n, ratio, low, high, verdict, needed
+    #: (repetitions that would settle it; missing if decided, 0 for "more than the limit"), paired (whether
+    #: runs of one sweep could be compared within a repetition), method (of the interval), headline.
+    ratios: pd.DataFrame
+    #: Geometric mean of the ratios over all points of a contender, each in its headline phase: label,
+    #: baseline, metric, unit, points, n, ratio, low, high, verdict, needed.
+    overall: pd.DataFrame
+    #: One row per run with a series: run_id, repetition, state, warmup_seconds, drift, intervals.
+    steadiness: pd.DataFrame
+    #: Merged over repetitions, one row per point, phase, operation and percentile: value (ns), count, n.
+    percentiles: pd.DataFrame
+    #: Long form, one row per run, interval and column: run_id, repetition, phase, elapsed (s), column,
+    #: value, unit.
+    series: pd.DataFrame
+
+    claims: tuple[ClaimResult, ...]
+    failures: tuple[FailedRun, ...]
+    cautions: tuple[Caution, ...]
+    machines: tuple[Machine, ...]
+    confinements: tuple[Confinement, ...]
+    runs_planned: int
+    runs_recorded: int
+    runs_ok: int
+    started_at: str
+    ended_at: str
+
+    @property
+    def axis_names(self) -> tuple[str, ...]:
+        """The grid's axes, without engine and preset."""
+        return tuple(axis.name for axis in self.axes)
+
+    @property
+    def varying(self) -> tuple[Axis, ...]:
+        """The axes that have more than one value: what a point's name needs."""
+        return tuple(axis for axis in self.axes if len(axis.values) > 1)
+
+    @property
+    def fixed(self) -> tuple[Axis, ...]:
+        """The axes that have one value everywhere."""
+        return tuple(axis for axis in self.axes if len(axis.values) == 1)
+
+    @property
+    def units(self) -> Mapping[str, str]:
+        """Axis name to unit."""
+        return {axis.name: axis.unit for axis in self.axes}
+
+    def select(
+        self,
+        table: pd.DataFrame,
+        *,
+        where: Mapping[str, Sequence[AxisValue]],
+        metric: str | None = None,
+        phase: str | None = None,
+    ) -> pd.DataFrame:
+        """The rows of one of the tables that a specification means (`select_rows`)."""
+        rows = select_rows(table, where=where, axes=self.axes)
+        rows = rows if metric is None else rows[rows["metric"] == metric]
+        return rows if phase is None else rows[rows["phase"] == phase]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two sets of records, point by point: `after` over `before`.
+
+    `rows`: label (or both labels), axes, phase, metric, unit, paired, n_before, n_after, before, after
+    (medians), ratio, low, high, verdict, needed.
+    """
+
+    rows: pd.DataFrame
+    axes: tuple[str, ...]
+    matched: int
+    only_before: tuple[str, ...]
+    only_after: tuple[str, ...]
+    cautions: tuple[Caution, ...]
+
+
+@dataclass(frozen=True)
+class SummaryRow:
+    """One point in one line, texts ready to print: `value` with unit, `interval`, `ratio` to the baseline."""
+
+    label: str
+    axes: Mapping[str, str]
+    value: str
+    interval: str
+    n: int
+    ratio: str
+    verdict: str
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a command line prints when a sweep ends.
+
+    `columns` are "engine" (a row's label) and the axes; `overall` is a sentence for each contender's mean
+    over all points, `verdicts` one for each claim.
+    """
+
+    title: str
+    metric: str
+    columns: tuple[str, ...]
+    rows: tuple[SummaryRow, ...]
+    overall: tuple[str, ...]
+    verdicts: tuple[str, ...]
+    cautions: tuple[Caution, ...]
+    failures: tuple[FailedRun, ...]
+
+
+@dataclass(frozen=True)
+class ReportPaths:
+    """Where a report's files are."""
+
+    html: Path
+    figures: tuple[Path, ...] = field(default_factory=tuple)
+    tables: tuple[Path, ...] = field(default_factory=tuple)
+
+
+def resolve_label(name: str, table: pd.DataFrame) -> str:
+    """The contender that `name` means in a table: a label, else an engine's name (its first contender).
+
+    A name that occurs nowhere is returned as it is: it selects nothing.
+    """
+    if (table["label"] == name).any():
+        return name
+    same = table.loc[table["engine"] == name, "label"]
+    return str(same.iloc[0]) if len(same) else name
+
+
+def select_rows(
+    table: pd.DataFrame, *, where: Mapping[str, Sequence[AxisValue]], axes: Sequence[Axis]
+) -> pd.DataFrame:
+    """The rows whose axes have one of the values given for them, at paper scale (`Axis.scaled`).
+
+    "engine" matches labels and engines' names. A value that the experiment does not have matches nothing.
+    """
+    scaled = {axis.name: axis.scaled for axis in axes}
+    keep = pd.Series(True, index=table.index)
+    for axis, values in where.items():
+        if axis == "engine":
+            keep &= table["label"].isin(list(values)) | table["engine"].isin(list(values))
+        elif axis in scaled:
+            keep &= table[axis].isin([at for value in values for at in scaled[axis].get(value, ())])
+        else:
+            keep &= table[axis].isin(list(values)) if axis in table else False
+    return table[keep]

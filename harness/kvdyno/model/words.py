@@ -1,0 +1,23 @@
+"""How errors speak of a word that is not known."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """The known word closest to `word`, or None when nothing is near."""
+    spelled = {candidate.casefold(): candidate for candidate in known}
+    matches = difflib.get_close_matches(word.casefold(), spelled, n=1, cutoff=0.6)
+    return spelled[matches[0]] if matches else None
+
+
+def unknown(noun: str, word: str, known: Iterable[str]) -> str:
+    """ "unknown engine 'rocksbd': expected one of leveldb, rocksdb; did you mean 'rocksdb'?"."""
+    known = tuple(known)
+    close = nearest(word, known)
+    if not known:
+        return f"unknown {noun} {word!r}: there is none"
+    listed = f"expected one of {', '.join(known)}" if len(known) <= 24 else f"{len(known)} are known"
+    return f"unknown {noun} {word!r}: {listed}" + (f"; did you mean {close!r}?" if close else "")

@@ -1,0 +1,63 @@
+"""Names of points and datasets: a readable slug, and a hash of all that can change what they hold."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from kvdyno.model.axes import DATASET, DISTRIBUTION, THREADS, WORKLOAD, axis_of
+from kvdyno.model.engine import Engine
+from kvdyno.model.experiment import AxisValue
+from kvdyno.model.options import display_value, value_text
+from kvdyno.model.point import Dataset, Point
+
+from .resolve import Resolved
+
+_SLUG_LENGTH_MAX = 120
+_SPEAKING_AXES = (WORKLOAD, DISTRIBUTION, DATASET)
+
+
+def hash_of(content: Mapping[str, Any]) -> str:
+    """SHA-256 of the content's canonical JSON, in hexadecimal."""
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def point_identity(resolved: Resolved, *, dataset: Dataset | None) -> str:
+    """Hash of all that can change the point's result. Labels, time limits and estimates cannot."""
+    return hash_of(
+        {
+            "engine": resolved.engine.name,
+            "binary": resolved.engine.binary_sha256,
+            "properties": dict(resolved.properties),
+            "phases": list(resolved.phases),
+            "cap_bytes": resolved.cap_bytes,
+            "dataset": dataset.identity if dataset else None,
+        }
+    )
+
+
+def point_slug(label: str, *, axes: Mapping[str, AxisValue], engine: Engine) -> str:
+    """Safe in file names: "rocksdb.a.zipf-composite.1GiB.t2", further axes as "log_limit-2KiB"."""
+    words = [label]
+    for axis, value in axes.items():
+        reading = axis_of(engine, axis)
+        text = display_value(reading, value) if reading else value_text(value)
+        prefix = "t" if axis == THREADS else "" if axis in _SPEAKING_AXES else f"{axis}-"
+        words.append(prefix + text)
+    slug = ".".join(re.sub(r"[^A-Za-z0-9_.+-]+", "_", word) for word in words)
+    return slug[:_SLUG_LENGTH_MAX]
+
+
+def with_distinct_slugs(points: Sequence[Point]) -> tuple[Point, ...]:
+    """The points; slugs that several share are told apart by their identities."""
+    counts = Counter(point.slug for point in points)
+    return tuple(
+        replace(point, slug=f"{point.slug}.{point.identity[:8]}") if counts[point.slug] > 1 else point
+        for point in points
+    )

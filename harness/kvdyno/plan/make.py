@@ -1,0 +1,94 @@
+"""make_plan: the cartesian product of engines and grid, each combination resolved to a point."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from kvdyno.errors import SpecError
+from kvdyno.model.axes import RECORDS, axis_of
+from kvdyno.model.engine import Engine
+from kvdyno.model.experiment import AxisValue, EngineChoice, Experiment
+from kvdyno.model.external import chosen_engine
+from kvdyno.model.point import Plan, Point
+from kvdyno.model.project import Project
+
+from .dataset import make_dataset, record_count
+from .estimate import expected_disk_bytes, expected_seconds
+from .identity import point_identity, point_slug, with_distinct_slugs
+from .order import order_runs
+from .resolve import Resolved, resolve
+
+
+def make_plan(experiment: Experiment, *, catalog: Mapping[str, Engine], project: Project) -> Plan:
+    """Every point of the experiment at its profile's scale, and the order in which runs execute.
+
+    Raises EngineError when an engine is not in the catalog, SpecError when a dataset is smaller than a
+    record, a workload's file has gone, or two points are the same under two names.
+    """
+    notes: dict[str, None] = {}
+    points: dict[tuple[tuple[str, AxisValue], ...], Point] = {}
+    for choice, engine, combination in _combinations(experiment, catalog=catalog):
+        resolved = resolve(experiment, choice=choice, engine=engine, combination=combination, project=project)
+        point = _point(experiment, choice=choice, resolved=resolved)
+        # Combinations that differ only in what means nothing to this point are one point.
+        points.setdefault(tuple(point.axes.items()), point)
+        notes.update(dict.fromkeys(resolved.notes))
+    _refuse_twins(points.values(), where=str(experiment.path))
+    distinct = with_distinct_slugs(tuple(points.values()))
+    return Plan(
+        experiment=experiment,
+        points=distinct,
+        runs=order_runs(distinct, repetitions=experiment.repetitions, seed=experiment.name),
+        notes=tuple(notes),
+    )
+
+
+def _combinations(
+    experiment: Experiment, *, catalog: Mapping[str, Engine]
+) -> Iterator[tuple[EngineChoice, Engine, Mapping[str, AxisValue]]]:
+    """Grid outside, engines inside; an engine leaves out the axes that mean nothing to it."""
+    engines = [(choice, chosen_engine(choice, catalog=catalog)) for choice in experiment.engines]
+    for values in itertools.product(*experiment.grid.values()):
+        whole = dict(zip(experiment.grid, values, strict=True))
+        for choice, engine in engines:
+            yield choice, engine, {axis: value for axis, value in whole.items() if axis_of(engine, axis)}
+
+
+def _refuse_twins(points: Iterable[Point], *, where: str) -> None:
+    """Points of one identity would share their runs, and be compared with themselves."""
+    known: dict[str, Point] = {}
+    for point in points:
+        twin = known.setdefault(point.identity, point)
+        if twin is not point:
+            raise SpecError(
+                f"expected points that differ, found {twin.slug!r} and {point.slug!r}: same engine, "
+                "properties, phases and cap",
+                where=where,
+                remedy="leave one of them out, or give one another option or property",
+            )
+
+
+def _point(experiment: Experiment, *, choice: EngineChoice, resolved: Resolved) -> Point:
+    records = record_count(resolved, where=str(experiment.path))
+    if records is not None:
+        resolved = replace(resolved, properties={**resolved.properties, RECORDS: str(records)})
+    loads = "load" in resolved.phases
+    dataset = make_dataset(resolved, records=records) if records is not None else None
+    start = None if loads else dataset
+    loaded_bytes = dataset.bytes if dataset else 0
+    return Point(
+        slug=point_slug(choice.label, axes=resolved.axes, engine=resolved.engine),
+        identity=point_identity(resolved, dataset=start),
+        engine=resolved.engine,
+        preset=choice.preset,
+        axes={"engine": choice.label, "preset": choice.preset, **resolved.axes},
+        properties=resolved.properties,
+        phases=resolved.phases,
+        dataset=start,
+        cap_bytes=resolved.cap_bytes,
+        timeout_seconds=experiment.timeout_seconds,
+        expected_seconds=expected_seconds(resolved, dataset=start, loaded_bytes=loaded_bytes),
+        expected_disk_bytes=expected_disk_bytes(resolved, loaded_bytes=loaded_bytes),
+    )

@@ -1,0 +1,221 @@
+"""From one combination to the properties that a driver gets, everything at the profile's scale.
+
+Later wins: the workload's file, the distribution, the experiment's properties, the grid, the options.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kvdyno.model import axes as axis_words
+from kvdyno.model.axes import axis_of
+from kvdyno.model.engine import Engine, OptionDescription
+from kvdyno.model.experiment import AxisValue, EngineChoice, Experiment, Phases
+from kvdyno.model.options import display_value, parse_value, scale_value, value_text
+from kvdyno.model.project import Project
+from kvdyno.model.properties import read_properties
+
+from .upstream import check_upstream
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """One combination for one engine. `axes` and `properties` are at the profile's scale."""
+
+    engine: Engine
+    axes: Mapping[str, AxisValue]
+    properties: Mapping[str, str]
+    phases: tuple[str, ...]
+    cap_bytes: int
+    notes: tuple[str, ...]
+
+    def in_force(self, name: str) -> AxisValue | None:
+        """The driver property's typed value, its default included; None if the driver has none."""
+        described = self.engine.description.property(name)
+        return parse_value(described, self.properties.get(name, described.default)) if described else None
+
+    def number(self, name: str) -> float:
+        """The property in force as a number; zero if the driver has none."""
+        value = self.in_force(name)
+        return value if isinstance(value, (int, float)) else 0
+
+    def shaping(self) -> dict[str, str]:
+        """Properties and options in force that shape data, as text, defaults included.
+
+        Nobody knows which of a foreign binding's options do, so all of them count.
+        """
+        description = self.engine.description
+        prefix = description.engine.name + "."
+        described = {each.name: each for each in description.properties}
+        described |= {prefix + each.name: each for each in description.options}
+        shaping = {
+            name: value_text(parse_value(each, self.properties.get(name, each.default)))
+            for name, each in described.items()
+            if each.shapes_data
+        }
+        if description.accepts_other_options:
+            others = {name: text for name, text in self.properties.items() if name.startswith(prefix)}
+            shaping = {**others, **shaping}
+        return shaping
+
+
+class Scaling:
+    """Applies a profile's scale to values, and remembers what could not follow it."""
+
+    def __init__(self, *, profile: str, scale: float) -> None:
+        self._profile = profile
+        self._scale = scale
+        self.notes: list[str] = []
+
+    def of(self, option: OptionDescription, value: AxisValue, *, owner: str) -> AxisValue:
+        """The value at the profile's scale."""
+        scaled = scale_value(option, value, scale=self._scale)
+        if scaled != value and not isinstance(value, (bool, str)) and scaled in (option.min, option.max):
+            exact = value * self._scale
+            if exact != scaled:
+                asked, got = display_value(option, value), display_value(option, scaled)
+                self.notes.append(
+                    f"{owner}: {option.name} = {asked} at profile {self._profile} is kept at its limit, {got}"
+                )
+        return scaled
+
+
+def resolve(
+    experiment: Experiment,
+    *,
+    choice: EngineChoice,
+    engine: Engine,
+    combination: Mapping[str, AxisValue],
+    project: Project,
+) -> Resolved:
+    """The combination's properties, as text; `recordcount` is the dataset's business.
+
+    Raises SpecError when the workload's file has gone, or an upstream ycsb cannot do what is asked.
+    """
+    scaling = Scaling(profile=experiment.profile.name, scale=experiment.profile.scale)
+    workload = _workload(combination, project=project)
+    loads = workload.get(axis_words.RUNS_OPERATIONS) == "false"
+    axes = _axes(combination, engine=engine, loads=loads, scaling=scaling)
+    phases = _phases(experiment.phases, engine=engine, loads=loads)
+    cap_bytes = round(experiment.cap_bytes * experiment.profile.scale)
+    known = engine.description.property
+    properties = {
+        **{name: text for name, text in workload.items() if name not in axis_words.FLAG_PROPERTIES},
+        **_distribution(axes),
+        **_experiment_properties(experiment, engine=engine, scaling=scaling),
+        **_axis_properties(axes, engine=engine),
+        **({} if loads else _phase_properties(experiment, engine=engine)),
+        **_options(choice, axes, engine=engine, scaling=scaling),
+    }
+    if known(axis_words.CAP):
+        properties[axis_words.CAP] = str(cap_bytes)
+    if engine.external and not loads:
+        scaling.notes.append(check_upstream(properties, label=choice.label, experiment=experiment))
+    return Resolved(engine, axes, properties, phases, cap_bytes, tuple(scaling.notes))
+
+
+def _workload(combination: Mapping[str, AxisValue], *, project: Project) -> dict[str, str]:
+    name = combination.get(axis_words.WORKLOAD)
+    if name is None:
+        return {}
+    properties = read_properties(project.workloads / f"{name}.properties")
+    return {key: value.text for key, value in properties.items()}
+
+
+def _axes(
+    combination: Mapping[str, AxisValue], *, engine: Engine, loads: bool, scaling: Scaling
+) -> Mapping[str, AxisValue]:
+    """The axes' values at the profile's scale; which keys are drawn means nothing to a load."""
+    axes = {}
+    for axis, value in combination.items():
+        reading = axis_of(engine, axis)
+        if reading and not (loads and axis == axis_words.DISTRIBUTION):
+            axes[axis] = scaling.of(reading, value, owner=engine.name)
+    return axes
+
+
+def _distribution(axes: Mapping[str, AxisValue]) -> Mapping[str, str]:
+    """The distribution's property, and the published skew for those that have one."""
+    name = axes.get(axis_words.DISTRIBUTION)
+    if name is None:
+        return {}
+    drawn = "zipfian" if name == axis_words.ZIPF_SIMPLE else str(name)
+    skew = {axis_words.THETA: axis_words.PUBLISHED_THETA} if drawn.startswith("zipf") else {}
+    return {axis_words.KEY_DISTRIBUTION: drawn, **skew}
+
+
+def _experiment_properties(experiment: Experiment, *, engine: Engine, scaling: Scaling) -> Mapping[str, str]:
+    """The experiment's own properties, of those that the driver knows."""
+    properties = {}
+    for name, text in experiment.properties.items():
+        described = engine.description.property(name)
+        if described is not None:
+            value = scaling.of(described, parse_value(described, text), owner=experiment.name)
+            properties[name] = value_text(value)
+    return properties
+
+
+def _axis_properties(axes: Mapping[str, AxisValue], *, engine: Engine) -> Mapping[str, str]:
+    """Axes that are driver properties; engine options come before properties of the same name."""
+    description = engine.description
+    properties = {
+        axis: value_text(value)
+        for axis, value in axes.items()
+        if axis not in axis_words.NAMED_AXES and description.option(axis) is None
+    }
+    if axis_words.THREADS in axes:
+        properties[axis_words.THREAD_COUNT] = value_text(axes[axis_words.THREADS])
+    return properties
+
+
+def _options(
+    choice: EngineChoice, axes: Mapping[str, AxisValue], *, engine: Engine, scaling: Scaling
+) -> Mapping[str, str]:
+    """Engine options as `<engine>.<option>`: the preset's, then the choice's, then the grid's.
+
+    Only values that somebody wrote scale; the engine's own defaults stay what its users get.
+    """
+    prefix = engine.description.engine.name
+    options = {}
+    for name, text in {**engine.presets[choice.preset], **choice.options}.items():
+        option = engine.description.option(name)
+        value = scaling.of(option, parse_value(option, text), owner=choice.label) if option else text
+        options[f"{prefix}.{name}"] = value_text(value)
+    for axis, value in axes.items():
+        if engine.description.option(axis) is not None:
+            options[f"{prefix}.{axis}"] = value_text(value)
+    return options
+
+
+def _phases(phases: Phases, *, engine: Engine, loads: bool) -> tuple[str, ...]:
+    """The phases of a run, in order; a driver that has none of these names runs all of its own."""
+    if loads:
+        wanted = ("load", "settle")
+    else:
+        wanted = (
+            *(("warmup",) if phases.warmup_seconds else ()),
+            "measure",
+            *(("drain",) if phases.drain else ()),
+        )
+    own = engine.description.phases
+    return tuple(phase for phase in wanted if phase in own) or own
+
+
+def _phase_properties(experiment: Experiment, *, engine: Engine) -> Mapping[str, str]:
+    """What ends each phase, of what the driver knows; operations and bytes scale, seconds do not."""
+    phases, scale = experiment.phases, experiment.profile.scale
+    limits = {
+        axis_words.WARMUP_SECONDS: phases.warmup_seconds,
+        axis_words.OPERATIONS: _scaled_count(phases.measure_operations, scale=scale),
+        axis_words.MEASURE_SECONDS: phases.measure_seconds or 0,
+        axis_words.MEASURE_BYTES: _scaled_count(phases.measure_bytes, scale=scale),
+        axis_words.DRAIN: phases.drain,
+    }
+    known = engine.description.property
+    return {name: value_text(value) for name, value in limits.items() if known(name)}
+
+
+def _scaled_count(count: int | None, *, scale: float) -> int:
+    """Zero: no limit."""
+    return max(1, round(count * scale)) if count else 0

@@ -1,0 +1,73 @@
+"""An analysis as files: figures, tables and a self-contained HTML report. Computes no statistics."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from kvdyno.errors import StoreError
+from kvdyno.model.experiment import Experiment
+from kvdyno.model.results import Analysis, ReportPaths
+
+from .figures import check_figures, draw_figure
+from .html import render_html
+from .summary import summarise
+from .tables import build_grid, to_csv, to_latex, to_markdown
+
+__all__ = ["check_figures", "summarise", "write_report"]
+
+_TABLE_FORMS = {"md": to_markdown, "tex": to_latex, "csv": to_csv}
+
+
+def write_report(
+    analysis: Analysis, experiment: Experiment, *, out: Path, commands: Sequence[str]
+) -> ReportPaths:
+    """Write `out`/report.html, `out`/figures/<id>.{pdf,svg,png} and `out`/tables/<id>.{md,tex,csv}.
+
+    Figures and tables of which no record has a value are left out. Each file appears whole or not at all.
+    Raises StoreError if something cannot be written, SpecError if a figure's kind or option is unknown.
+    """
+    check_figures(experiment.figures)
+    figures_folder, tables_folder = out / "figures", out / "tables"
+    for folder in (figures_folder, tables_folder):
+        _make(folder)
+    drawn = [draw_figure(spec, analysis, folder=figures_folder) for spec in experiment.figures]
+    figures = [figure for figure in drawn if figure is not None]
+    built = [build_grid(spec, analysis) for spec in experiment.tables]
+    grids = [grid for grid in built if grid is not None]
+    page = render_html(analysis, experiment, figures=figures, grids=grids, commands=commands)
+    tables = [
+        _write(tables_folder / f"{grid.id}.{suffix}", form(grid))
+        for grid in grids
+        for suffix, form in _TABLE_FORMS.items()
+    ]
+    return ReportPaths(
+        html=_write(out / "report.html", page),
+        figures=tuple(path for f in figures for path in (f.files.pdf, f.files.svg, f.files.png)),
+        tables=tuple(tables),
+    )
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _unwritable(folder, error) from error
+
+
+def _write(path: Path, text: str) -> Path:
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(path)
+    except OSError as error:
+        raise _unwritable(path, error) from error
+    return path
+
+
+def _unwritable(path: Path, error: OSError) -> StoreError:
+    return StoreError(
+        f"cannot write: {error.strerror}",
+        where=str(path),
+        remedy="free space, or name another folder for the report",
+    )

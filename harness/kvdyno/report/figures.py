@@ -1,0 +1,182 @@
+"""Figures of an experiment: each FigureSpec bound to the analysis' tables, drawn by its kind, written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+
+import pandas as pd
+
+import plots
+from kvdyno.errors import SpecError, StoreError
+from kvdyno.model.experiment import FigureSpec
+from kvdyno.model.results import Analysis
+
+from .failures import failed_points, with_losses
+from .summary import point_text
+from .words import column_of, common_title, interval_words, metric_title
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A figure's files and the sentence that belongs under it."""
+
+    spec: FigureSpec
+    title: str
+    caption: str
+    files: plots.FigureFiles
+
+
+def draw_figure(spec: FigureSpec, analysis: Analysis, *, folder: Path) -> Drawn | None:
+    """Draw one figure into `folder`; None if no record has what it shows.
+
+    Raises SpecError for an unknown kind or option, StoreError if the files cannot be written.
+    """
+    kind = _kind(spec)
+    table = _TABLES[kind.table](spec, analysis)
+    if table.empty:
+        return None
+    spec = _with_all_axes(spec, table, analysis)
+    named = [name for name in (spec.x, *spec.series, *spec.panels) if name]
+    table = _without_gaps(table, _columns(named))
+    binding = bind(spec, analysis, table)
+    try:
+        files = plots.save(kind.draw(table, binding), folder / spec.id)
+    except OSError as error:
+        raise StoreError(f"cannot write figure {spec.id!r}: {error.strerror}", where=str(folder)) from error
+    return Drawn(spec, binding.title, binding.caption, files)
+
+
+def _with_all_axes(spec: FigureSpec, table: pd.DataFrame, analysis: Analysis) -> FigureSpec:
+    """The figure with a panel for each value of an axis that varies but is named nowhere: two points never
+    share a place.
+    """
+    named = _columns([name for name in (spec.x, *spec.series, *spec.panels) if name])
+    varying = [a for a in ("label", *analysis.axis_names) if table[a].nunique(dropna=False) > 1]
+    unnamed = tuple(name for name in varying if name not in named)
+    return spec.model_copy(update={"panels": (*spec.panels, *unnamed)}) if unnamed else spec
+
+
+def bind(spec: FigureSpec, analysis: Analysis, table: pd.DataFrame) -> plots.Binding:
+    """What the figure's columns are called and in which units."""
+    unit = str(table["unit"].dropna().iloc[0]) if table["unit"].notna().any() else ""
+    return plots.Binding(
+        title=spec.title,
+        x=column_of(spec.x) if spec.x else None,
+        series=_columns(spec.series),
+        panels=_columns(spec.panels),
+        label=common_title(_metrics(spec))[0] if spec.options.get("metrics") else metric_title(spec.metric),
+        unit=unit,
+        units=analysis.units,
+        contenders=tuple(c.label for c in analysis.contenders) if spec.series[:1] == ("engine",) else (),
+        caption=_caption(spec, table) + _losses(table, analysis),
+        options=spec.options,
+    )
+
+
+def check_figures(specs: Sequence[FigureSpec]) -> None:
+    """Raise SpecError for the first figure whose kind or option is unknown, before anything is drawn."""
+    for spec in specs:
+        _kind(spec)
+
+
+def _kind(spec: FigureSpec) -> plots.Kind:
+    kinds = plots.kinds()
+    if spec.kind not in kinds:
+        raise SpecError(
+            f"figure {spec.id!r}: expected kind to be one of {', '.join(kinds)}; found {spec.kind!r}",
+            remedy=_nearest(spec.kind, list(kinds)),
+        )
+    kind = kinds[spec.kind]
+    for option in spec.options:
+        if option not in kind.options:
+            raise SpecError(
+                f"figure {spec.id!r}: kind {kind.name} has no option {option!r}; "
+                f"it has {', '.join(sorted(kind.options)) or 'none'}",
+                remedy=_nearest(option, sorted(kind.options)),
+            )
+    return kind
+
+
+def _nearest(word: str, known: Sequence[str]) -> str | None:
+    close = get_close_matches(word, known, n=1)
+    return f"did you mean {close[0]!r}?" if close else None
+
+
+def _estimates(spec: FigureSpec, analysis: Analysis) -> pd.DataFrame:
+    """The table of an "estimates" kind. Points whose runs all failed are rows without a value."""
+    metrics = _metrics(spec)
+    parts = dict(zip(metrics, common_title(metrics)[1], strict=True))
+    rows = analysis.select(analysis.estimates, where=spec.where, phase=spec.phase)
+    rows = rows[rows["metric"].isin(metrics)].rename(columns={"median": "value", "metric": "part"})
+    if rows.empty:
+        return rows
+    rows = rows.assign(status="ok", order=rows["part"].map(metrics.index), part=rows["part"].map(parts))
+    absent = failed_points(rows, spec.where, analysis)
+    table = pd.concat([rows, absent.assign(part=parts[metrics[0]], order=0)], ignore_index=True)
+    return _in_axis_order(table, analysis).sort_values("order", kind="stable").reset_index(drop=True)
+
+
+def _percentiles(spec: FigureSpec, analysis: Analysis) -> pd.DataFrame:
+    """The table of a "percentiles" kind: `metric` names the operation, as "read" or "read.latency"."""
+    operation = spec.metric.removesuffix(".latency")
+    rows = analysis.select(analysis.percentiles, where=spec.where, phase=spec.phase)
+    return _in_axis_order(rows[rows["operation"] == operation].assign(unit="ns"), analysis)
+
+
+def _series(spec: FigureSpec, analysis: Analysis) -> pd.DataFrame:
+    """The table of a "series" kind: `metric` names the column of the series."""
+    rows = analysis.select(analysis.series, where=spec.where, phase=spec.phase)
+    rows = rows[rows["column"] == spec.metric].rename(columns={"run_id": "run"})
+    return _in_axis_order(rows, analysis)
+
+
+_TABLES = {"estimates": _estimates, "percentiles": _percentiles, "series": _series}
+
+
+def _in_axis_order(table: pd.DataFrame, analysis: Analysis) -> pd.DataFrame:
+    """Rows in the order of the grid: the first axis slowest, values as the experiment lists them."""
+    keys = {f"_{a.name}": table[a.name].map({v: i for i, v in enumerate(a.values)}) for a in analysis.axes}
+    ordered = table.assign(**keys).sort_values(list(keys), kind="stable") if keys else table
+    return ordered.drop(columns=list(keys)).reset_index(drop=True)
+
+
+def _without_gaps(table: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
+    """A dash where an axis means nothing to an engine or a workload: such points are drawn, too."""
+    filled = {name: table[name].astype(object).where(table[name].notna(), "–") for name in columns}
+    return table.assign(**filled)
+
+
+def _caption(spec: FigureSpec, table: pd.DataFrame) -> str:
+    """What the marks are, with n."""
+    if "run" in table:
+        return f"Every run of the {spec.phase} phase ({table['run'].nunique()} runs)."
+    counts = table["n"].dropna().astype(int)
+    n = f"n = {counts.min()}" if counts.min() == counts.max() else f"n = {counts.min()} to {counts.max()}"
+    if "percentile" in table:
+        return f"Percentiles of all operations of a point's repetitions together ({n})."
+    without = spec.options.get("metrics") or counts.max() == 1
+    marks = "" if without else f"; error bars: {interval_words(table['method'])}"
+    return f"Medians over repetitions ({n}){marks}. Phase: {spec.phase}."
+
+
+def _losses(table: pd.DataFrame, analysis: Analysis) -> str:
+    """Which of the points drawn lost some of their runs; those without any value say so in their place."""
+    if "run" in table:
+        return ""
+    points = with_losses(table[table["value"].notna()], analysis)
+    lost = [
+        f"{p['label']} {point_text(p, analysis)} ({p['lost']})" for _, p in points.iterrows() if p["lost"]
+    ]
+    return f" Without runs that failed: {', '.join(dict.fromkeys(lost))}." if lost else ""
+
+
+def _metrics(spec: FigureSpec) -> list[str]:
+    """The metrics that a figure shows: its own, or those of a whole's parts."""
+    return [str(metric) for metric in spec.options.get("metrics", [spec.metric])]
+
+
+def _columns(names: Sequence[str]) -> tuple[str, ...]:
+    return tuple(map(column_of, names))

@@ -1,0 +1,128 @@
+"""What metrics mean, in words. A metric that is not listed is shown by its name and unit alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+_MEANINGS: tuple[tuple[str, str], ...] = (
+    (
+        r"throughput",
+        "Completed operations over the seconds of the phase, or of all phases a span covers",
+    ),
+    (r"operations", "Completed operations, successful or not found"),
+    (r"seconds", "Duration of the phase, or of all phases that a span covers"),
+    (r"(?P<a>\w+)\.operations", "Completed operations of kind {a}"),
+    (r"(?P<a>\w+)\.not_found", "Operations of kind {a} whose key does not exist"),
+    (r"(?P<a>\w+)\.failed", "Operations of kind {a} that failed"),
+    (r"scan\.rows", "Rows that scans returned"),
+    (
+        r"(?P<a>\w+)\.latency\.(?P<b>.+)",
+        "Latency of {a}, {b}: from the call (closed loop) or from the intended start (open loop)",
+    ),
+    (r"(?P<a>\w+)\.service\.(?P<b>.+)", "Latency of {a}, {b}, from the call, under an open-loop load"),
+    (r"bytes\.(?P<a>written|read)", "Keys plus values that the application {a}"),
+    (r"io\.rchar|io\.wchar", "Bytes through system calls (/proc/self/io)"),
+    (r"io\.syscr|io\.syscw", "System calls that read or write (/proc/self/io)"),
+    (r"io\.read_bytes|io\.write_bytes", "Bytes at the storage device (/proc/self/io)"),
+    (
+        r"io\.cancelled_write_bytes",
+        "Bytes deleted before they were written back",
+    ),
+    (r"cpu\.per_operation", "User and system time of all threads over operations"),
+    (r"cpu\.(?P<a>user|system)", "CPU time of all threads, {a}"),
+    (r"faults\.(?P<a>minor|major)", "Page faults, {a}: without or with reading from the disk"),
+    (r"switches\.(?P<a>\w+)", "Context switches, {a}"),
+    (r"memory\.rss", "Resident memory at the end of the phase"),
+    (r"memory\.peak_rss", "Largest resident memory since the start"),
+    (r"cgroup\.memory\.(?P<a>\w+)", "Memory of the run's cgroup: {a}"),
+    (r"cgroup\.io\.(?P<a>\w+)", "Input and output of the run's cgroup: {a}"),
+    (r"write_amplification\.gross", "Bytes written to the device over bytes that the application wrote"),
+    (
+        r"write_amplification\.net",
+        "Bytes written to the device, less cancelled ones, over bytes that the application wrote",
+    ),
+    (r"write_amplification\.calls", "Bytes written by system calls over bytes that the application wrote"),
+    (r"read_amplification\.disk", "Bytes read from the device over bytes that the application read"),
+    (r"read_amplification\.bytes", "Bytes read by system calls over bytes that the application read"),
+    (r"read_amplification\.calls", "Read system calls over reads and scans"),
+    (r"disk\.used", "Disk space of the store's files at the end of the phase"),
+    (r"engine\.(?P<a>.+)", "The engine's own counter {a}"),
+)
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A metric's name, unit and meaning ("" if nobody has written it down)."""
+
+    metric: str
+    unit: str
+    meaning: str
+
+
+def define(metrics: Iterable[tuple[str, str]]) -> tuple[Definition, ...]:
+    """Definitions of (metric, unit) pairs, sorted by name."""
+    return tuple(Definition(name, unit, _meaning(name)) for name, unit in sorted(set(metrics)))
+
+
+def metric_title(metric: str) -> str:
+    """A metric's name as a heading or an axis: "write_amplification.net" → "Write amplification net"."""
+    words = re.sub(r"\.(?=\D)|_", " ", metric)  # the point in "p99.9" stays
+    return words[:1].upper() + words[1:]
+
+
+_METHODS = {
+    "log t": "t on logarithms, of the geometric mean",
+    "t": "t, of the mean",
+    "BCa": "bootstrap of the median",
+    "percentile": "bootstrap of the median",
+}
+_RATIO_METHODS = {
+    "log t": "t on logarithms",
+    "BCa": "bootstrap",
+    "percentile": "bootstrap",
+    "Welch": "Welch's t on logarithms where no runs pair up",
+}
+
+
+def interval_words(methods: Iterable[object]) -> str:
+    """What intervals are, by the `method` of estimates: "95 % intervals (t on logarithms, of the geometric
+    mean)".
+    """
+    return _named_intervals(methods, _METHODS)
+
+
+def ratio_interval_words(methods: Iterable[object]) -> str:
+    """What intervals of ratios are, by the `method` of ratios: "95 % intervals (t on logarithms)"."""
+    return _named_intervals(methods, _RATIO_METHODS)
+
+
+def column_of(name: str) -> str:
+    """Experiments say "engine" for what tables call by its label."""
+    return "label" if name == "engine" else name
+
+
+def _named_intervals(methods: Iterable[object], words: Mapping[str, str]) -> str:
+    known = dict.fromkeys(words[method] for method in methods if isinstance(method, str) and method)
+    return f"95 % intervals ({' or '.join(known)})" if known else "no interval"
+
+
+def common_title(metrics: Sequence[str]) -> tuple[str, tuple[str, ...]]:
+    """What metrics share, as a heading, and what is left of each: cgroup.memory.{usage, peak} →
+    "Cgroup memory" and ("usage", "peak").
+    """
+    words = [metric.split(".") for metric in metrics]
+    shared = 0
+    while all(len(w) > shared + 1 and w[: shared + 1] == words[0][: shared + 1] for w in words):
+        shared += 1
+    rest = tuple(" ".join(w[shared:]).replace("_", " ") for w in words)
+    return metric_title(".".join(words[0][:shared])), rest
+
+
+def _meaning(name: str) -> str:
+    for pattern, text in _MEANINGS:
+        match = re.fullmatch(pattern, name)
+        if match:
+            return text.format(**{key: value.replace("_", " ") for key, value in match.groupdict().items()})
+    return ""

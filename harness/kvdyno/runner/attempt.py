@@ -1,0 +1,190 @@
+"""One attempt at a point: a driver in a cage, and whatever it leaves turned into a record."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from kvdyno.model.point import Run
+from kvdyno.model.record import (
+    Environment,
+    Failure,
+    Outcome,
+    Record,
+    RecordedPoint,
+    RunnerFacts,
+    RunStatus,
+)
+
+from .cage import Warden
+from .disk import evict_file, free_bytes
+from .driver import LOG, OUTCOME, PROPERTIES, Driver, NativeDriver, Places, write_properties
+from .environment import others_cpus_busy, read_cpu
+from .external import ExternalDriver
+from .process import Ending, Progress, Task, run_in_cage
+from .verdict import Evidence, judge, read_tail
+
+_FILE_ROLES = {"log": LOG, "properties": PROPERTIES, "outcome": OUTCOME}
+_PAGE_SLACK_BYTES = 1 << 20
+# The harness itself and kernel threads take part of it.
+_OTHERS_CPUS_BUSY_MAX = 0.15
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What all attempts of a sweep share."""
+
+    sweep_id: str
+    warden: Warden
+    cpus: tuple[int, ...]
+
+
+@dataclass
+class Draft:
+    """A record in the making. `details` and `warnings` are filled on the way."""
+
+    run: Run
+    run_dir: Path
+    order: int
+    setting: Setting
+    environment: Environment
+    started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
+    place: str = ""
+    details: dict[str, Any] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+
+    def finish(
+        self, status: RunStatus, *, failure: Failure | None = None, outcome: Outcome | None = None
+    ) -> Record:
+        """The record, as of now."""
+        warden = self.setting.warden
+        return Record(
+            run_id=self.run_dir.name,
+            sweep_id=self.setting.sweep_id,
+            repetition=self.run.repetition,
+            order=self.order,
+            started_at=_text(self.started_at),
+            ended_at=_text(datetime.now(UTC)),
+            point=recorded_point(self.run),
+            runner=RunnerFacts(
+                name="local",
+                capped=warden.capped,
+                cgroup=self.place,
+                cpus=",".join(map(str, self.setting.cpus)),
+                details={"confinement": warden.kind, "why": warden.why, **self.details},
+            ),
+            environment=self.environment,
+            status=status,
+            failure=failure,
+            outcome=outcome,
+            files=_files(self.run_dir, outcome),
+            warnings=tuple(self.warnings),
+        )
+
+
+def recorded_point(run: Run) -> RecordedPoint:
+    """What a record keeps of a point."""
+    point = run.point
+    return RecordedPoint(
+        slug=point.slug,
+        identity=point.identity,
+        engine=point.engine.name,
+        preset=point.preset,
+        label=str(point.axes.get("engine", point.engine.name)),
+        binary_sha256=point.engine.binary_sha256,
+        axes=point.axes,
+        properties=point.properties,
+        phases=point.phases,
+        dataset=point.dataset.identity if point.dataset else None,
+        cap_bytes=point.cap_bytes,
+        timeout_seconds=point.timeout_seconds,
+    )
+
+
+def attempt(draft: Draft, *, store: Path, progress: Callable[[Progress], None]) -> Record:
+    """Run the draft's point on the store at `store`; how it ends is the record's status.
+
+    Raises HostError if this machine cannot do it at all, OSError if the run's folder cannot be written.
+    """
+    point = draft.run.point
+    driver: Driver = ExternalDriver(point) if point.engine.external else NativeDriver(point)
+    # What the harness read of the program (its checksum) would be memory outside the cap.
+    with contextlib.suppress(FileNotFoundError):
+        evict_file(point.engine.binary)
+    write_properties(draft.run_dir / PROPERTIES, point.properties)
+    with _pipe() as pipe, draft.setting.warden.cage(cap_bytes=point.cap_bytes) as cage:
+        draft.place = cage.place
+        places = Places(store=store, output=draft.run_dir, progress_fd=pipe[1])
+        task = Task(
+            argv=driver.argv(places),
+            folder=draft.run_dir,
+            log=draft.run_dir / LOG,
+            timeout_seconds=point.timeout_seconds,
+            cpus=draft.setting.cpus,
+        )
+        before = read_cpu()
+        ending = run_in_cage(task, cage=cage, progress=progress, pipe=pipe, tick=driver.tick)
+        others = others_cpus_busy(before, read_cpu())
+    outcome, flaw = driver.collect(places, ending=ending)
+    _note(draft, ending, others)
+    status, failure = judge(
+        Evidence(
+            ending=ending,
+            outcome=outcome,
+            outcome_flaw=flaw,
+            log_tail=read_tail(draft.run_dir / LOG),
+            cap_bytes=point.cap_bytes,
+            timeout_seconds=point.timeout_seconds,
+            free_bytes=free_bytes(store),
+        )
+    )
+    return draft.finish(status, failure=failure, outcome=outcome)
+
+
+def _note(draft: Draft, ending: Ending, others: float | None) -> None:
+    """Keep what the cage saw; doubt a cap that did not bind, and a machine that was not the run's own."""
+    draft.details |= {
+        "seconds": ending.seconds,
+        "peak_bytes": ending.peak_bytes,
+        "oom_kills": ending.oom_kills,
+        "others_cpus_busy": others,
+    }
+    if others is not None and others > _OTHERS_CPUS_BUSY_MAX:
+        draft.warnings.append(f"others kept {others:g} CPUs busy during the run")
+    cap = draft.run.point.cap_bytes
+    swap = draft.environment.facts.get("memory.swap_bytes")
+    if cap and swap and draft.setting.warden.capped and not ending.limits_swap:
+        draft.warnings.append("swap is not limited here: the run may have swapped its way past the cap")
+    if not draft.setting.warden.capped:
+        draft.warnings.append("ran without a memory cap (--uncapped)")
+    elif cap and ending.peak_bytes is not None and ending.peak_bytes > cap + _PAGE_SLACK_BYTES:
+        draft.warnings.append(f"memory peaked at {ending.peak_bytes} bytes: the cap of {cap} did not bind")
+
+
+@contextlib.contextmanager
+def _pipe() -> Iterator[tuple[int, int]]:
+    ends = os.pipe()
+    try:
+        yield ends
+    finally:
+        for end in ends:
+            os.close(end)
+
+
+def _files(run_dir: Path, outcome: Outcome | None) -> dict[str, str]:
+    """Role to name, of the files that are there."""
+    names = dict(_FILE_ROLES)
+    if outcome and outcome.series:
+        names["series"] = outcome.series.file
+    if outcome and outcome.histograms:
+        names["histograms"] = outcome.histograms
+    return {role: name for role, name in names.items() if (run_dir / name).is_file()}
+
+
+def _text(moment: datetime) -> str:
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -1,0 +1,111 @@
+"""The words for confining a process tree: a warden makes cages, a cage holds one run's processes.
+
+Every warden (cgroup v1, cgroup v2, systemd, none) keeps these promises: the cap holds from the
+process's first page on, page cache that the processes touch is charged inside, an out-of-memory kill
+is counted by the kernel rather than guessed from memory use, and leaving the context ends every process
+and takes the cage away.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Protocol
+
+from kvdyno.errors import HostError
+
+#: Exit status of the launcher when the process could not be put into its cage.
+LAUNCH_FAILED = 125
+
+#: Joining before exec: not a page of the program is charged elsewhere.
+JOIN_SCRIPT = f'echo $$ > "$0" || exit {LAUNCH_FAILED}; exec "$@"'
+
+
+class Cage(Protocol):
+    """One run's processes under one cap."""
+
+    @property
+    def place(self) -> str:
+        """Where a person would look: the cgroup's path or the unit's name; empty without a cage."""
+
+    def command(self, argv: Sequence[str]) -> list[str]:
+        """`argv`, wrapped so that it starts inside."""
+
+    def pids(self) -> list[int]:
+        """The processes inside, now."""
+
+    def kill(self) -> None:
+        """End every process inside by SIGKILL; returns when they are gone. Raises HostError if they stay."""
+
+    def oom_kills(self) -> int:
+        """Processes that the kernel killed for lack of memory inside, so far."""
+
+    def ran_into_cap(self) -> bool:
+        """Whether memory use ever met the cap: a kill without that is for the whole host's lack of memory."""
+
+    def limits_swap(self) -> bool:
+        """Whether swap is limited too: if not, a run may swap its way past the cap."""
+
+    def peak_bytes(self) -> int | None:
+        """The highest memory use so far, page cache included; None where the kernel does not say."""
+
+
+class Warden(Protocol):
+    """A way of confining processes on this machine."""
+
+    @property
+    def kind(self) -> str:
+        """`cgroup v1`, `cgroup v2`, `systemd` or `none`: stored in every record."""
+
+    @property
+    def why(self) -> str:
+        """Why this one was picked, in a sentence."""
+
+    @property
+    def capped(self) -> bool:
+        """Whether caps are enforced."""
+
+    def cage(self, *, cap_bytes: int) -> AbstractContextManager[Cage]:
+        """A new cage; `cap_bytes` 0 confines without a cap. Raises HostError."""
+
+    def remove_leftovers(self) -> tuple[str, ...]:
+        """Take away what killed harnesses left; returns the names."""
+
+    def close(self) -> None:
+        """Put back what was changed on the machine."""
+
+
+def wait_until(condition: Callable[[], bool], *, seconds: float, failure: str) -> None:
+    """Poll until the condition holds. Raises HostError with `failure` after `seconds`."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            raise HostError(failure, remedy="look at the processes with ps; a reboot ends the unkillable")
+        time.sleep(0.01)
+
+
+def read_pids(path: Path) -> list[int]:
+    """The ids in a cgroup.procs file; none if the cgroup is gone."""
+    try:
+        return [int(line) for line in path.read_text().split()]
+    except OSError:
+        return []
+
+
+def read_counter(path: Path, key: str) -> int:
+    """The number beside `key` in a flat-keyed cgroup file; 0 if either is missing."""
+    try:
+        lines = path.read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in lines if line.split()[:1] == [key]), 0)
+
+
+def read_number(path: Path) -> int | None:
+    """The number in a cgroup file; None if it is missing or says `max`."""
+    try:
+        return int(path.read_text())
+    except (OSError, ValueError):
+        return None

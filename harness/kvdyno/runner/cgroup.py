@@ -1,0 +1,222 @@
+"""Cgroups of our own, v1 and v2, made and removed directly: one run's processes under one cap."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kvdyno.errors import HostError
+
+from .cage import JOIN_SCRIPT, Cage, read_counter, read_number, read_pids, wait_until
+from .owner import PREFIX, is_leftover
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A file that limits a cgroup, and what to write: the cap itself if `text` is None."""
+
+    file: str
+    text: str | None = None
+    optional: bool = False
+
+
+@dataclass(frozen=True)
+class Version:
+    """What differs between the versions of cgroups. `limits` are written in the order the kernel wants.
+
+    `cap_hits` is the key in `events` that counts when the cap left no way out; without it, a peak near the
+    cap has to tell (v1's `failcnt` stays 0 in late kernels).
+    """
+
+    kind: str
+    limits: tuple[Limit, ...]
+    swap_limit: str
+    events: str
+    cap_hits: str | None
+    peak: str
+
+
+_NEAR_CAP_SHARE = 0.95
+
+# Only the kernel's count of kills tells an out-of-memory kill. A peak that touches the cap tells none: page
+# cache fills the cap of any run that reads enough, and is then reclaimed. But a kill in a cgroup that never
+# met its cap was not for the cap's sake.
+V1 = Version(
+    kind="cgroup v1",
+    limits=(
+        Limit("memory.limit_in_bytes"),
+        Limit("memory.memsw.limit_in_bytes", optional=True),
+        Limit("memory.swappiness", text="0", optional=True),
+    ),
+    swap_limit="memory.memsw.limit_in_bytes",
+    events="memory.oom_control",
+    cap_hits=None,
+    peak="memory.max_usage_in_bytes",
+)
+
+V2 = Version(
+    kind="cgroup v2",
+    limits=(Limit("memory.max"), Limit("memory.swap.max", text="0", optional=True)),
+    swap_limit="memory.swap.max",
+    events="memory.events",
+    cap_hits="oom",
+    peak="memory.peak",  # from Linux 5.19 on
+)
+
+
+@dataclass(frozen=True)
+class CgroupCage:
+    """A cgroup that holds one run."""
+
+    path: Path
+    version: Version
+
+    @property
+    def place(self) -> str:
+        """The cgroup's folder."""
+        return str(self.path)
+
+    def command(self, argv: Sequence[str]) -> list[str]:
+        """See Cage."""
+        return ["/bin/sh", "-c", JOIN_SCRIPT, str(self.path / "cgroup.procs"), *argv]
+
+    def pids(self) -> list[int]:
+        """See Cage."""
+        return read_pids(self.path / "cgroup.procs")
+
+    def kill(self) -> None:
+        """See Cage. A tree that forks while it is being killed is caught by the next round."""
+
+        def emptied() -> bool:
+            inside = self.pids()
+            if inside and (self.path / "cgroup.kill").exists():
+                (self.path / "cgroup.kill").write_text("1")
+            for pid in inside:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            return not inside
+
+        wait_until(emptied, seconds=20, failure=f"{self.path}: processes outlive SIGKILL")
+
+    def oom_kills(self) -> int:
+        """See Cage."""
+        return read_counter(self.path / self.version.events, "oom_kill")
+
+    def ran_into_cap(self) -> bool:
+        """See Cage."""
+        if self.version.cap_hits:
+            return read_counter(self.path / self.version.events, self.version.cap_hits) > 0
+        cap = read_number(self.path / self.version.limits[0].file)
+        peak = self.peak_bytes()
+        return cap is not None and peak is not None and peak >= _NEAR_CAP_SHARE * cap
+
+    def limits_swap(self) -> bool:
+        """See Cage."""
+        return (self.path / self.version.swap_limit).exists()
+
+    def peak_bytes(self) -> int | None:
+        """See Cage."""
+        return read_number(self.path / self.version.peak)
+
+
+class CgroupWarden:
+    """Makes cages directly below `root`, the folder where the memory controller is mounted.
+
+    A v2 root must hand its memory controller down to its children; if it did not, it does until `close`.
+    """
+
+    capped = True
+
+    def __init__(self, root: Path, *, version: Version, name: str, why: str) -> None:
+        self.kind = version.kind
+        self.why = why
+        self._root = root
+        self._version = version
+        self._name = name
+        self._handed_down = False
+
+    @contextlib.contextmanager
+    def cage(self, *, cap_bytes: int) -> Iterator[Cage]:
+        """See Warden."""
+        if self._version is V2:
+            self._hand_down()
+        path = self._root / self._name
+        try:
+            path.mkdir()
+        except OSError as failure:
+            raise HostError(
+                f"cannot make a cgroup: {failure.strerror}",
+                where=str(path),
+                remedy="run as root, or with --uncapped for numbers that only you will see",
+            ) from failure
+        cage = CgroupCage(path, self._version)
+        try:
+            if cap_bytes:
+                _limit(path, self._version.limits, cap_bytes)
+            yield cage
+        finally:
+            cage.kill()
+            _remove(path)
+
+    def remove_leftovers(self) -> tuple[str, ...]:
+        """See Warden."""
+        leftovers = [p for p in sorted(self._root.glob(PREFIX + "*")) if is_leftover(p.name)]
+        for path in leftovers:
+            CgroupCage(path, self._version).kill()
+            _remove(path)
+        return tuple(p.name for p in leftovers)
+
+    def close(self) -> None:
+        """Take the memory controller back from the children, unless others have come to use it."""
+        if self._handed_down:
+            with contextlib.suppress(OSError):
+                (self._root / "cgroup.subtree_control").write_text("-memory")
+            self._handed_down = False
+
+    def _hand_down(self) -> None:
+        control = self._root / "cgroup.subtree_control"
+        if "memory" in control.read_text().split():
+            return
+        try:
+            control.write_text("+memory")
+        except OSError as failure:
+            raise HostError(
+                f"the memory controller cannot be handed down: {failure.strerror}",
+                where=str(control),
+                remedy="in a container, start it with --cgroupns=host and a writable /sys/fs/cgroup",
+            ) from failure
+        self._handed_down = True
+
+
+def _limit(path: Path, limits: Sequence[Limit], cap_bytes: int) -> None:
+    for limit in limits:
+        file = path / limit.file
+        if limit.optional and not file.exists():
+            continue
+        try:
+            file.write_text(limit.text if limit.text is not None else str(cap_bytes))
+        except OSError as failure:
+            raise HostError(
+                f"the kernel refuses a cap of {cap_bytes} bytes: {failure.strerror}",
+                where=str(file),
+                remedy="choose a larger cap",
+            ) from failure
+
+
+def _remove(path: Path) -> None:
+    """Remove an empty cgroup; the kernel may count a process for a moment after its id has gone."""
+
+    def removed() -> bool:
+        try:
+            path.rmdir()
+        except FileNotFoundError:
+            return True
+        except OSError:
+            return False
+        return True
+
+    wait_until(removed, seconds=10, failure=f"{path}: this cgroup cannot be removed")

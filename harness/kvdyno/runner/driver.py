@@ -1,0 +1,91 @@
+"""How the harness speaks to a driver: command line and places in, an outcome out (docs/formats.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from pydantic import ValidationError
+
+from kvdyno.errors import StoreError
+from kvdyno.model.point import Point
+from kvdyno.model.record import Outcome
+from kvdyno.model.schema import parse_json, validate
+
+from .process import Ending
+
+LOG = "driver.log"
+OUTCOME = "outcome.json"
+PROPERTIES = "point.properties"
+
+_RUN_PHASES = frozenset({"warmup", "measure", "drain"})
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where a run's things are: the store, the folder for what the driver writes, its progress pipe."""
+
+    store: Path
+    output: Path
+    progress_fd: int
+
+
+class Driver(Protocol):
+    """A kind of driver: how it is called, and how it tells what happened."""
+
+    def argv(self, places: Places) -> list[str]:
+        """The command line; the point's properties are in PROPERTIES below `places.output`."""
+
+    def tick(self, pids: Sequence[int]) -> None:
+        """Called a few times a second with the ids of the living processes."""
+
+    def collect(self, places: Places, *, ending: Ending) -> tuple[Outcome | None, str]:
+        """What happened; or None, and why there is no usable outcome ("it left no outcome.json")."""
+
+
+class NativeDriver:
+    """A driver of this project: writes outcome.json itself."""
+
+    def __init__(self, point: Point) -> None:
+        self._point = point
+
+    def argv(self, places: Places) -> list[str]:
+        """See Driver. Places are flags, so that the property file alone says what was asked."""
+        return [
+            str(self._point.engine.binary),
+            *ycsb_flags(self._point.phases),
+            *("-P", str(places.output / PROPERTIES)),
+            *("-p", f"data.dir={places.store}"),
+            *("-p", f"output.dir={places.output}"),
+            *("-p", f"progress.fd={places.progress_fd}"),
+        ]
+
+    def tick(self, pids: Sequence[int]) -> None:
+        """Such a driver counts by itself."""
+
+    def collect(self, places: Places, *, ending: Ending) -> tuple[Outcome | None, str]:
+        """See Driver. A half-written outcome is as good as none."""
+        del ending
+        path = places.output / OUTCOME
+        try:
+            document = parse_json(path.read_bytes(), where=OUTCOME)
+            validate(document, schema="outcome", where=OUTCOME)
+            return Outcome.model_validate(document), ""
+        except FileNotFoundError:
+            return None, f"it left no {OUTCOME}"
+        except (OSError, StoreError, ValidationError) as failure:
+            return None, f"its outcome cannot be used: {failure}"
+
+
+def ycsb_flags(phases: Sequence[str]) -> list[str]:
+    """`-load` and `-run`, as the phases need them; a driver with phases of its own gets neither."""
+    load = ["-load"] if "load" in phases else []
+    run = ["-run"] if _RUN_PHASES & set(phases) else []
+    return load + run
+
+
+def write_properties(path: Path, properties: Mapping[str, str]) -> None:
+    """Write a property file. Raises OSError."""
+    path.write_text("".join(f"{name}={properties[name]}\n" for name in sorted(properties)), "utf-8")

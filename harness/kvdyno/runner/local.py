@@ -1,0 +1,348 @@
+"""The local runner: executes the runs of a sweep on this machine, one at a time, each under its cap."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Protocol
+
+from kvdyno.errors import HostError, Interrupted
+from kvdyno.model.point import Dataset, Point, Run
+from kvdyno.model.project import Project
+from kvdyno.model.record import Failure, Record
+
+from .attempt import Draft, Setting, attempt
+from .cage import Warden
+from .disk import demand_real_disk, first_special_file, free_bytes, needed_bytes, remove_tree
+from .environment import Surveyor
+from .owner import is_leftover, owned_name
+from .process import Progress
+from .snapshots import Snapshot, Snapshots
+from .warden import choose_warden
+
+#: Where snapshots are kept, by whether the loads were uncapped.
+_SHELVES = {False: "snapshots", True: "snapshots-uncapped"}
+
+
+class LoadSink(Protocol):
+    """Where the records of loads go: the store, seen from here."""
+
+    def begin(self, run: Run) -> Path:
+        """A new, empty folder for the run."""
+
+    def commit(self, record: Record, *, run_dir: Path) -> None:
+        """Keep the record."""
+
+
+def load_run(point: Point, dataset: Dataset) -> Run:
+    """The load of a dataset as a run of its own, under the same cap as the point that needs it."""
+    axes = {name: point.axes[name] for name in ("engine", "preset", "dataset") if name in point.axes}
+    load = replace(
+        point,
+        slug=f"{dataset.slug}.load",
+        identity=dataset.identity,
+        axes=axes,
+        properties=dataset.properties,
+        phases=tuple(p for p in ("load", "settle") if p in point.engine.description.phases),
+        dataset=None,
+    )
+    return Run(point=load, repetition=1)
+
+
+class LocalRunner:
+    """Executes runs under caps, as a context: entering looks the machine over, leaving puts it back.
+
+    Only one sweep may run on a machine (the caller holds the sweep lock). `cpus` confines drivers to these
+    CPUs. Raises HostError on entering if caps cannot be enforced and `uncapped` was not said, or if the data
+    folder is in memory.
+    """
+
+    def __init__(
+        self,
+        project: Project,
+        *,
+        sweep_id: str,
+        loads: LoadSink,
+        uncapped: bool = False,
+        cpus: tuple[int, ...] | None = None,
+        choose: Callable[..., Warden] = choose_warden,
+    ) -> None:
+        self._project = project
+        self._sweep_id = sweep_id
+        self._loads = loads
+        self._uncapped = uncapped
+        self._cpus = cpus
+        self._choose = choose
+        # A load under the cap and one without it may leave different files: they are not shared.
+        self._snapshots = Snapshots(project.data / _SHELVES[uncapped])
+        self._work = project.data / "work" / owned_name(sweep_id)
+        self._surveyor = Surveyor(project)
+        self._failed_loads: dict[str, Record] = {}
+        self._forced: set[str] = set()
+        self._prepared: set[str] = set()
+        # What was found wrong with a snapshot: told by the next run that starts from it.
+        self._flaws: dict[str, list[str]] = {}
+
+    def __enter__(self) -> LocalRunner:
+        """See the class."""
+        try:
+            self._project.data.mkdir(parents=True, exist_ok=True)
+        except OSError as failure:
+            raise HostError(
+                f"cannot make the data folder: {failure.strerror}",
+                where=str(self._project.data),
+                remedy="set KVDYNO_DATA to a folder that you may write",
+            ) from failure
+        demand_real_disk(self._project.data)
+        self._setting = Setting(
+            sweep_id=self._sweep_id,
+            warden=self._choose(self._sweep_id, uncapped=self._uncapped),
+            cpus=_usable_cpus(self._cpus),
+        )
+        self.removed_leftovers = tidy(self._project, warden=self._setting.warden)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Remove what this sweep left, and put the machine back."""
+        try:
+            remove_tree(self._work)
+        finally:
+            self._setting.warden.close()
+
+    @property
+    def warden(self) -> Warden:
+        """How runs are confined, once entered."""
+        return self._setting.warden
+
+    def prepare(
+        self,
+        runs: Sequence[tuple[int, Run]],
+        *,
+        progress: Callable[[Progress], None],
+        force_snapshots: bool = False,
+    ) -> None:
+        """Make every snapshot that the runs (with their orders) start from, before the first of them.
+
+        Otherwise the first repetition alone would follow right upon a load. A load that fails is a failure of
+        its runs when they are executed. Raises as `execute` does.
+        """
+        for order, run in runs:
+            if run.point.dataset and run.point.dataset.identity not in self._prepared:
+                self._prepared.add(run.point.dataset.identity)
+                with _explained(run):
+                    self._prepare(run, run.point.dataset, order, progress, force=force_snapshots)
+
+    def execute(
+        self,
+        run: Run,
+        *,
+        run_dir: Path,
+        order: int,
+        progress: Callable[[Progress], None],
+        force_snapshot: bool = False,
+    ) -> Record:
+        """Execute one run; its files go to `run_dir`, whose name is the run's id.
+
+        Whatever the driver does ends in a record. The dataset's snapshot is made first if need be (anew,
+        once, with `force_snapshot`), and the load's record handed to the sink. Raises Interrupted on Ctrl-C,
+        after ending the driver; HostError if this machine cannot go on.
+        """
+        try:
+            with _explained(run):
+                return self._execute(run, run_dir, order, progress, force_snapshot=force_snapshot)
+        finally:
+            remove_tree(self._work)
+
+    def _prepare(
+        self,
+        run: Run,
+        dataset: Dataset,
+        order: int,
+        progress: Callable[[Progress], None],
+        *,
+        force: bool,
+    ) -> None:
+        try:
+            self._load(run, dataset, order, progress, force=force)
+        except HostError as failure:
+            if not _is_full_disk(failure):
+                raise  # a full disk is said by each run's own record
+
+    def _execute(
+        self,
+        run: Run,
+        run_dir: Path,
+        order: int,
+        progress: Callable[[Progress], None],
+        *,
+        force_snapshot: bool,
+    ) -> Record:
+        dataset = run.point.dataset
+        if dataset is None:
+            return self._attempt_on_empty_store(self._draft(run, run_dir, order), progress)
+        try:
+            loaded = self._load(run, dataset, order, progress, force=force_snapshot)
+            draft = self._draft(run, run_dir, order)
+            draft.warnings += self._flaws.pop(dataset.identity, [])
+            if isinstance(loaded, Record):
+                return _inherit_failure(draft, loaded)
+            refusal = self._refusal_for_lack_of_space(draft)
+            return refusal or self._attempt_on_copy(draft, loaded, progress)
+        except HostError as failure:
+            if not _is_full_disk(failure):
+                raise
+            return self._draft(run, run_dir, order).finish("disk_full", failure=Failure(reason=str(failure)))
+
+    def _attempt_on_empty_store(self, draft: Draft, progress: Callable[[Progress], None]) -> Record:
+        refusal = self._refusal_for_lack_of_space(draft)
+        if refusal:
+            return refusal
+        store = self._work / "store"
+        store.mkdir(parents=True)
+        return attempt(draft, store=store, progress=progress)
+
+    def _attempt_on_copy(
+        self, draft: Draft, snapshot: Snapshot, progress: Callable[[Progress], None]
+    ) -> Record:
+        write_once = draft.run.point.engine.description.engine.write_once_files
+        store = self._work / "store"
+        snapshot.lay_out(store, write_once=write_once)
+        draft.details["snapshot"] = {
+            "bytes": snapshot.bytes,
+            "copied_bytes": snapshot.copied_bytes(write_once),
+        }
+        record = attempt(draft, store=store, progress=progress)
+        difference = snapshot.first_difference(checksums=False)
+        if difference is None:
+            return record
+        self._snapshots.remove(snapshot.manifest.identity)
+        warning = f"the run changed a file of its snapshot, which was removed: {difference}"
+        return record.model_copy(update={"warnings": (*record.warnings, warning)})
+
+    def _load(
+        self,
+        run: Run,
+        dataset: Dataset,
+        order: int,
+        progress: Callable[[Progress], None],
+        *,
+        force: bool,
+    ) -> Snapshot | Record:
+        """The dataset's snapshot, made now if need be; or the record of the load that failed."""
+        if dataset.identity in self._failed_loads:
+            return self._failed_loads[dataset.identity]
+        if force and dataset.identity not in self._forced:
+            self._forced.add(dataset.identity)
+            self._snapshots.remove(dataset.identity)
+        existing = self._snapshots.find(
+            dataset.identity, report=self._flaws.setdefault(dataset.identity, []).append
+        )
+        if existing:
+            return existing
+        load = load_run(run.point, dataset)
+        load_dir = self._loads.begin(load)
+        draft = self._draft(load, load_dir, order)
+        record = self._refusal_for_lack_of_space(draft) or self._attempt_load(draft, dataset, progress)
+        self._loads.commit(record, run_dir=load_dir)
+        if record.status != "ok":
+            self._snapshots.abandon(dataset.identity)
+            self._failed_loads[dataset.identity] = record
+            return record
+        return self._snapshots.commit(dataset.identity, slug=dataset.slug, load_run=record.run_id)
+
+    def _attempt_load(self, draft: Draft, dataset: Dataset, progress: Callable[[Progress], None]) -> Record:
+        store = self._snapshots.begin(dataset.identity)
+        record = attempt(draft, store=store, progress=progress)
+        special = first_special_file(store)
+        if record.status != "ok" or special is None:
+            return record
+        reason = (
+            f"{special.relative_to(store)}: expected files and folders only in a store that runs start from "
+            "copies of, found a link or another special file"
+        )
+        return record.model_copy(update={"status": "failed", "failure": Failure(reason=reason)})
+
+    def _draft(self, run: Run, run_dir: Path, order: int) -> Draft:
+        return Draft(
+            run=run,
+            run_dir=run_dir,
+            order=order,
+            setting=self._setting,
+            environment=self._surveyor.survey(),
+        )
+
+    def _refusal_for_lack_of_space(self, draft: Draft) -> Record | None:
+        needed = needed_bytes(draft.run.point.expected_disk_bytes)
+        free = free_bytes(self._project.data)
+        if free >= needed:
+            return None
+        reason = (
+            f"{self._project.data}: expected {needed:,} bytes free for this point, found {free:,}; "
+            "remedy: free some, set KVDYNO_DATA to a larger disk, or run `kvdyno clean`"
+        )
+        return draft.finish("disk_full", failure=Failure(reason=reason))
+
+
+def tidy(project: Project, *, warden: Warden, snapshots: bool = False) -> tuple[str, ...]:
+    """Remove what killed sweeps left and, if asked, every snapshot; returns names. Raises HostError.
+
+    Processes go first, then the files that they may still have written. Only the holder of the sweep lock
+    may do this.
+    """
+    removed = list(warden.remove_leftovers())
+    for folder in sorted((project.data / "work").glob("*")):
+        if is_leftover(folder.name):
+            remove_tree(folder)
+            removed.append(folder.name)
+    for shelf in (Snapshots(project.data / name) for name in _SHELVES.values()):
+        removed += shelf.remove_partial()
+        removed += shelf.remove_all() if snapshots else ()
+    return tuple(removed)
+
+
+@contextlib.contextmanager
+def _explained(run: Run) -> Iterator[None]:
+    """Ctrl-C and what the system refuses, in this project's words."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise Interrupted(f"stopped during {run.name}; what was finished is stored") from None
+    except OSError as failure:
+        raise HostError(
+            f"{failure.strerror} during {run.name}", where=str(failure.filename or "")
+        ) from failure
+
+
+def _inherit_failure(draft: Draft, load: Record) -> Record:
+    reason = load.failure.reason if load.failure else "it left no reason"
+    return draft.finish(
+        load.status,
+        failure=Failure(
+            reason=f"its dataset could not be loaded (run {load.run_id}): {reason}",
+            log_tail=load.failure.log_tail if load.failure else "",
+            inherited=True,
+        ),
+    )
+
+
+def _is_full_disk(failure: HostError) -> bool:
+    cause = failure.__cause__
+    return isinstance(cause, OSError) and cause.errno in (errno.ENOSPC, errno.EDQUOT)
+
+
+def _usable_cpus(asked: tuple[int, ...] | None) -> tuple[int, ...]:
+    """The CPUs asked for, or all that this process may use. Raises HostError."""
+    usable = os.sched_getaffinity(0)
+    beyond = sorted(set(asked or ()) - usable)
+    if beyond:
+        raise HostError(
+            f"CPU {beyond[0]} cannot be used", remedy=f"choose among {','.join(map(str, sorted(usable)))}"
+        )
+    return tuple(sorted(asked or usable))

@@ -1,0 +1,128 @@
+"""How a run ended: one status, and the reason in words."""
+
+from __future__ import annotations
+
+import signal
+from dataclasses import dataclass
+from pathlib import Path
+
+from kvdyno.model.record import Failure, Outcome, RunStatus
+
+from .cage import LAUNCH_FAILED
+from .process import Ending
+
+#: Exit statuses of a driver (docs/formats.md) that say more than that it failed.
+WRONG_USAGE, WRONG_DATA, STOPPED = 1, 3, 4
+
+_FULL_DISK_WORDS = ("no space left on device", "enospc", "disk quota exceeded")
+_FULL_DISK_BYTES = 1 << 20
+_TAIL_LINES = 40
+_TAIL_BYTES = 16 << 10
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """All that speaks about how a run ended. `outcome_flaw` says why there is no usable outcome."""
+
+    ending: Ending
+    outcome: Outcome | None
+    outcome_flaw: str
+    log_tail: str
+    cap_bytes: int
+    timeout_seconds: float
+    free_bytes: int
+
+
+def judge(evidence: Evidence) -> tuple[RunStatus, Failure | None]:
+    """The status, and for all but `ok` the failure. An out-of-memory kill outweighs all else."""
+    status, reason = _status_and_reason(evidence)
+    if status == "ok":
+        return "ok", None
+    number = evidence.ending.signal
+    return status, Failure(
+        reason=reason,
+        exit_status=evidence.ending.exit_status,
+        signal=_signal_name(number) if number else None,
+        log_tail=evidence.log_tail,
+    )
+
+
+def _status_and_reason(evidence: Evidence) -> tuple[RunStatus, str]:
+    ending = evidence.ending
+    if ending.oom_kills and ending.ran_into_cap:
+        return "out_of_memory", _memory_reason(evidence)
+    if ending.oom_kills:
+        return "failed", "killed for the whole host's lack of memory: this run never met its own cap"
+    if ending.timed_out:
+        return "timeout", f"still running after {evidence.timeout_seconds:g} s; it was ended"
+    if _disk_is_full(evidence):
+        return "disk_full", f"{_said(evidence)}; {evidence.free_bytes:,} bytes are free now"
+    if ending.signal == signal.SIGKILL:
+        # Drivers do not kill themselves so: it says nothing of the engine.
+        return "failed", (
+            "killed by SIGKILL from outside, and the kernel counted no out-of-memory kill under the cap"
+        )
+    if ending.signal is not None:
+        return "crash", f"ended by {_signal_name(ending.signal)} ({signal.strsignal(ending.signal)})"
+    if ending.exit_status == LAUNCH_FAILED or ending.exit_status in (126, 127):
+        return "failed", f"the driver could not be started: {_said(evidence)}"
+    if ending.exit_status == WRONG_DATA:
+        return "wrong_data", f"data read is not data written: {_said(evidence)}"
+    if evidence.outcome and evidence.outcome.error and evidence.outcome.error.code == "unsupported":
+        return "unsupported", _said(evidence)
+    if ending.exit_status == WRONG_USAGE:
+        return "failed", f"the driver refuses its properties: {_said(evidence)}"
+    if ending.exit_status == STOPPED:
+        return "interrupted", "something sent the driver SIGINT or SIGTERM"
+    if ending.exit_status != 0:
+        return "failed", f"exit status {ending.exit_status}: {_said(evidence)}"
+    if evidence.outcome is None:
+        return "failed", f"the driver reports success, but {evidence.outcome_flaw}"
+    if evidence.outcome.status != "ok":
+        return "failed", f"exit status 0, but the outcome says {evidence.outcome.status}: {_said(evidence)}"
+    return "ok", ""
+
+
+def _signal_name(number: int) -> str:
+    """Real-time signals have numbers only."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _memory_reason(evidence: Evidence) -> str:
+    cap = f"{evidence.cap_bytes / 2**20:g} MiB"
+    if not evidence.ending.progressed and evidence.outcome is None:
+        return f"killed before its first phase: a cap of {cap} is too small for the driver itself"
+    return (
+        f"the kernel killed {evidence.ending.oom_kills} process(es) for lack of memory under a cap of {cap}"
+    )
+
+
+def _disk_is_full(evidence: Evidence) -> bool:
+    if evidence.ending.exit_status == 0:
+        return False
+    said = _said(evidence).lower()
+    return any(word in said for word in _FULL_DISK_WORDS) or evidence.free_bytes < _FULL_DISK_BYTES
+
+
+def _said(evidence: Evidence) -> str:
+    """The driver's own words: its error if it left one, else the last line of its log."""
+    if evidence.outcome and evidence.outcome.error:
+        error = evidence.outcome.error
+        return f"{error.code} in {error.phase or 'set-up'}: {error.message}"
+    lines = evidence.log_tail.strip().splitlines()
+    return lines[-1] if lines else "it said nothing"
+
+
+def read_tail(log: Path) -> str:
+    """The last lines of a log, whatever bytes it holds; empty if there is none."""
+    try:
+        with log.open("rb") as stream:
+            size = stream.seek(0, 2)
+            stream.seek(max(0, size - _TAIL_BYTES))
+            text = stream.read().decode("utf-8", errors="replace")
+    except OSError:
+        return ""
+    return "\n".join(text.replace("\0", "�").splitlines()[-_TAIL_LINES:])

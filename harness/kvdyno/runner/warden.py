@@ -1,0 +1,155 @@
+"""Which way of confining processes this machine offers: picked once a sweep, and explained."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kvdyno.errors import HostError
+
+from .cage import Cage, Warden
+from .cgroup import V1, V2, CgroupWarden
+from .owner import owned_name
+from .systemd import SystemdWarden, probe
+
+_OR_UNCAPPED = "or say --uncapped: numbers without a cap, and every record says so"
+
+
+class OpenCage:
+    """No cage. Whoever starts a process here ends its process group."""
+
+    place = ""
+
+    def command(self, argv: Sequence[str]) -> list[str]:
+        """See Cage."""
+        return list(argv)
+
+    def pids(self) -> list[int]:
+        """Nobody keeps a list."""
+        return []
+
+    def kill(self) -> None:
+        """Nobody is known to be inside."""
+
+    def oom_kills(self) -> int:
+        """Nobody counts."""
+        return 0
+
+    def ran_into_cap(self) -> bool:
+        """There is none."""
+        return False
+
+    def limits_swap(self) -> bool:
+        """Nothing is."""
+        return False
+
+    def peak_bytes(self) -> int | None:
+        """Nobody measures."""
+        return None
+
+
+@dataclass(frozen=True)
+class NoWarden:
+    """What `--uncapped` gets where nothing else works."""
+
+    why: str
+    kind: str = "none"
+    capped: bool = False
+
+    @contextlib.contextmanager
+    def cage(self, *, cap_bytes: int) -> Iterator[Cage]:
+        """See Warden. The cap is told to the driver, and enforced by nobody."""
+        del cap_bytes
+        yield OpenCage()
+
+    def remove_leftovers(self) -> tuple[str, ...]:
+        """None can be told apart."""
+        return ()
+
+    def close(self) -> None:
+        """Nothing was changed."""
+
+
+def choose_warden(
+    sweep_id: str,
+    *,
+    uncapped: bool = False,
+    root: Path = Path("/"),
+    probe_systemd: Callable[..., None] = probe,
+) -> Warden:
+    """The way of capping that fits this machine; with `uncapped`, none at all.
+
+    `root` is where `proc` and `sys` are looked for. Raises HostError, with the remedy, if no cap can be
+    enforced: a run without its cap is never an accident.
+    """
+    if uncapped:
+        return NoWarden(why="--uncapped was asked for")
+    name = owned_name(sweep_id)
+    v1, v2 = _memory_controllers(root)
+    if v1:
+        _demand_writable(v1)
+        return CgroupWarden(
+            v1, version=V1, name=name, why=f"the memory controller is mounted as cgroup v1 at {v1}"
+        )
+    if v2 is None:
+        raise HostError(
+            "no memory controller: neither cgroup v1 nor v2 offers one",
+            where="/proc/self/mounts",
+            remedy=f"boot with cgroup_enable=memory, {_OR_UNCAPPED}",
+        )
+    if _init_name(root) == "systemd":
+        return _choose_beside_systemd(v2, name=name, probe_systemd=probe_systemd)
+    _demand_writable(v2)
+    return CgroupWarden(v2, version=V2, name=name, why=f"cgroup v2 at {v2} is ours: no systemd rules it")
+
+
+def _choose_beside_systemd(v2: Path, *, name: str, probe_systemd: Callable[..., None]) -> Warden:
+    """systemd if it answers; in a chroot, say, it does not, and root helps itself."""
+    user = os.geteuid() != 0
+    try:
+        probe_systemd(user=user, mount=v2)
+    except HostError as failure:
+        if os.access(v2, os.W_OK):
+            return CgroupWarden(
+                v2, version=V2, name=name, why=f"cgroup v2 at {v2}: systemd rules it, but cannot be reached"
+            )
+        raise HostError(
+            failure.message, where=failure.where, remedy=f"{failure.remedy}, {_OR_UNCAPPED}"
+        ) from failure
+    manager = "user's systemd" if user else "systemd"
+    why = f"the {manager} rules cgroup v2 at {v2}"
+    return SystemdWarden(user=user, mount=v2, name=name, why=why)
+
+
+def _memory_controllers(root: Path) -> tuple[Path | None, Path | None]:
+    """The folders where v1 and v2 offer a memory controller; the first, where one is mounted twice."""
+    try:
+        lines = (root / "proc/self/mounts").read_text().splitlines()
+    except OSError:
+        lines = []
+    v1 = v2 = None
+    for line in lines:
+        _, folder, kind, options = line.split()[:4]
+        place = root / folder.lstrip("/")
+        if kind == "cgroup" and "memory" in options.split(","):
+            v1 = v1 or place
+        if kind == "cgroup2" and "memory" in (place / "cgroup.controllers").read_text().split():
+            v2 = v2 or place
+    return v1, v2
+
+
+def _init_name(root: Path) -> str:
+    try:
+        return (root / "proc/1/comm").read_text().strip()
+    except OSError:
+        return ""
+
+
+def _demand_writable(folder: Path) -> None:
+    if not os.access(folder, os.W_OK):
+        raise HostError(
+            "cgroups may not be made here", where=str(folder), remedy=f"run as root (sudo), {_OR_UNCAPPED}"
+        )

@@ -1,0 +1,167 @@
+"""Figures, tables and claims: whether they name things that the experiment has."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from kvdyno.model.axes import axis_of
+from kvdyno.model.engine import Engine
+from kvdyno.model.experiment import AxisValue, ClaimSpec, FigureSpec, TableSpec
+from kvdyno.model.options import parse_value
+from kvdyno.model.words import unknown
+
+from .document import Mistakes, Place
+from .form import ExperimentForm
+
+SpecT = TypeVar("SpecT", FigureSpec, TableSpec, ClaimSpec)
+
+_SPANS = ("build", "run")
+
+
+@dataclass(frozen=True)
+class Words:
+    """What figures, tables and claims may name: labels of engines, the grid in all profiles, kinds."""
+
+    engines: Mapping[str, Engine]
+    presets: tuple[str, ...]
+    grid: Mapping[str, tuple[AxisValue, ...]]
+    kinds: Mapping[str, frozenset[str]]
+
+    def values(self, axis: str) -> tuple[AxisValue, ...]:
+        """What the axis can be, in any profile."""
+        named: Mapping[str, tuple[AxisValue, ...]] = {"engine": tuple(self.engines), "preset": self.presets}
+        return named[axis] if axis in named else self.grid[axis]
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """Every axis that a point can have."""
+        return ("engine", "preset", *self.grid)
+
+    @property
+    def phases(self) -> tuple[str, ...]:
+        """Every phase and span of the drivers."""
+        phases = {phase: None for engine in self.engines.values() for phase in engine.description.phases}
+        return tuple({**phases, **dict.fromkeys(_SPANS)})
+
+
+@dataclass(frozen=True)
+class Bindings:
+    """Figures, tables and claims that name nothing wrong."""
+
+    figures: tuple[FigureSpec, ...]
+    tables: tuple[TableSpec, ...]
+    claims: tuple[ClaimSpec, ...]
+
+
+def figure_kinds(folder: Path) -> Mapping[str, frozenset[str]]:
+    """The kinds in `plots/` and their options: modules that define TABLE and OPTIONS.
+
+    They are read, not imported: checking an experiment needs no drawing library.
+    """
+    kinds = {}
+    for path in sorted(folder.glob("[a-z]*.py")):
+        constants = dict(_constants(path.read_text("utf-8")))
+        if "TABLE" in constants and "OPTIONS" in constants:
+            kinds[path.stem] = frozenset(re.findall(r"[\"'](\w+)[\"']", constants["OPTIONS"]))
+    return kinds
+
+
+def _constants(source: str) -> Iterable[tuple[str, str]]:
+    """Names in capitals that a module assigns, with the text of what it assigns."""
+    return re.findall(r"^([A-Z_]+)(?::[^=\n]*)? = (.*(?:\n .*)*)", source, re.MULTILINE)
+
+
+def check_bindings(form: ExperimentForm, *, words: Words, mistakes: Mistakes) -> Bindings:
+    """Every figure, table and claim, with filters typed as the axes are; and the baseline."""
+    checker = _Checker(words, mistakes)
+    checker.label(form.baseline, ("baseline",))
+    # Ids name files: figures and tables share a folder.
+    checker.ids({"figures": form.figures, "tables": form.tables})
+    checker.ids({"claims": form.claims})
+    return Bindings(
+        figures=tuple(checker.figure(each, ("figures", index)) for index, each in enumerate(form.figures)),
+        tables=tuple(checker.table(each, ("tables", index)) for index, each in enumerate(form.tables)),
+        claims=tuple(checker.claim(each, ("claims", index)) for index, each in enumerate(form.claims)),
+    )
+
+
+class _Checker:
+    """Adds what figures, tables and claims name wrongly to the mistakes."""
+
+    def __init__(self, words: Words, mistakes: Mistakes) -> None:
+        self._words = words
+        self._mistakes = mistakes
+
+    def figure(self, figure: FigureSpec, place: Place) -> FigureSpec:
+        kinds = self._words.kinds
+        if figure.kind not in kinds:
+            self._mistakes.add((*place, "kind"), unknown("kind of figure", figure.kind, kinds))
+        else:
+            for option in set(figure.options) - kinds[figure.kind]:
+                message = unknown(f"option of {figure.kind}", option, sorted(kinds[figure.kind]))
+                self._mistakes.add((*place, "options", option), message)
+        self._axes((figure.x,) if figure.x else (), (*place, "x"))
+        self._axes(figure.series, (*place, "series"))
+        self._axes(figure.panels, (*place, "panels"))
+        return self._phase_and_filter(figure, place)
+
+    def table(self, table: TableSpec, place: Place) -> TableSpec:
+        self._axes(table.rows, (*place, "rows"))
+        self._axes(table.columns, (*place, "columns"))
+        self.label(table.ratio_to, (*place, "ratio_to"))
+        return self._phase_and_filter(table, place)
+
+    def claim(self, claim: ClaimSpec, place: Place) -> ClaimSpec:
+        self.label(claim.engine, (*place, "engine"))
+        self.label(claim.relative_to, (*place, "relative_to"))
+        if claim.at_least is None and claim.at_most is None:
+            self._mistakes.add(place, f"claim {claim.id!r}: expected at_least or at_most, found neither")
+        return self._phase_and_filter(claim, place)
+
+    def label(self, label: str | None, place: Place) -> None:
+        if label is not None and label not in self._words.engines:
+            self._mistakes.add(place, unknown("engine", label, self._words.engines))
+
+    def ids(self, sections: Mapping[str, Sequence[FigureSpec | TableSpec | ClaimSpec]]) -> None:
+        seen = set()
+        for section, items in sections.items():
+            for index, item in enumerate(items):
+                if item.id in seen:
+                    message = f"id {item.id!r} is taken: expected an id of its own"
+                    self._mistakes.add((section, index, "id"), message)
+                seen.add(item.id)
+
+    def _axes(self, axes: Iterable[str], place: Place) -> None:
+        for axis in axes:
+            if axis not in self._words.axes:
+                self._mistakes.add(place, unknown("axis", axis, self._words.axes))
+
+    def _phase_and_filter(self, spec: SpecT, place: Place) -> SpecT:
+        if spec.phase not in self._words.phases:
+            self._mistakes.add((*place, "phase"), unknown("phase", spec.phase, self._words.phases))
+        where = {}
+        for axis, values in spec.where.items():
+            self._axes((axis,), (*place, "where", axis))
+            if axis in self._words.axes:
+                where[axis] = self._filter(axis, values, (*place, "where", axis))
+        return spec.model_copy(update={"where": where})
+
+    def _filter(self, axis: str, values: Sequence[AxisValue], place: Place) -> tuple[AxisValue, ...]:
+        engines = self._words.engines
+        readings = [reading for engine in engines.values() if (reading := axis_of(engine, axis))]
+        typed: list[AxisValue] = []
+        for index, value in enumerate(values):
+            try:
+                typed.append(parse_value(readings[0], value) if readings else value)
+            except ValueError as error:
+                self._mistakes.add((*place, index), str(error))
+                continue
+            known = self._words.values(axis)
+            # An axis without values has its own mistake already.
+            if known and typed[-1] not in known:
+                self._mistakes.add((*place, index), unknown(f"value of {axis}", str(value), map(str, known)))
+        return tuple(typed)

@@ -1,0 +1,252 @@
+"""What an experiment's words mean: engines, grid, properties and sizes, checked against the catalog.
+
+Every function adds what is wrong to `mistakes` and goes on with what is right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kvdyno.errors import EngineError, SpecError
+from kvdyno.model.axes import OWNED_PROPERTIES, WORKLOAD, axis_of, axis_words
+from kvdyno.model.engine import Engine, OptionDescription
+from kvdyno.model.experiment import AxisValue, EngineChoice, Profile
+from kvdyno.model.external import chosen_engine
+from kvdyno.model.options import parse_value, value_text
+from kvdyno.model.project import Project
+from kvdyno.model.properties import read_properties
+from kvdyno.model.units import format_bytes
+from kvdyno.model.words import unknown
+
+from .document import Mistakes, Place
+from .form import EngineForm
+from .profiles import Settings
+
+# What a driver needs for itself, histograms and threads included, before an engine gets a byte.
+CAP_BYTES_MIN = 24 << 20
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """An engine of the experiment: as the file chose it, and as it was built."""
+
+    choice: EngineChoice
+    engine: Engine
+
+
+def check_built(name: str, *, catalog: Container[str], project: Project, where: str) -> None:
+    """Raise EngineError when the name is an engine's, but this checkout has not built it."""
+    if name not in catalog and (project.adapters / name / "CMakeLists.txt").is_file():
+        packages = (project.adapters / name / "packages.txt").relative_to(project.root)
+        raise EngineError(
+            f"engine {name!r} is not built",
+            where=where,
+            remedy=f"make build; if its library is missing, install what {packages} lists first",
+        )
+
+
+def check_engines(
+    forms: Sequence[EngineForm], *, catalog: Mapping[str, Engine], project: Project, mistakes: Mistakes
+) -> tuple[Chosen, ...]:
+    """The engines that exist, with their options in canonical spelling."""
+    chosen: list[Chosen] = []
+    for index, form in enumerate(forms):
+        place = ("engines", index)
+        choice = EngineChoice(
+            engine=form.engine,
+            preset=form.preset,
+            options=form.options,
+            label=form.label or _label(form),
+            external=(project.root / form.external).resolve() if form.external else None,
+        )
+        if not form.external:
+            check_built(form.engine, catalog=catalog, project=project, where=mistakes.where(place))
+        try:
+            engine = chosen_engine(choice, catalog=catalog)
+        except EngineError as error:
+            mistakes.add((*place, "external" if form.external else "engine"), error.message)
+            continue
+        if choice.label in (other.choice.label for other in chosen):
+            mistakes.add(place, f"label {choice.label!r} is taken: expected a label for each engine")
+            continue
+        if form.preset not in engine.presets:
+            mistakes.add((*place, "preset"), unknown("preset", form.preset, engine.presets))
+        options = _options(form.options, engine=engine, place=(*place, "options"), mistakes=mistakes)
+        chosen.append(Chosen(choice.model_copy(update={"options": options}), engine))
+    return tuple(chosen)
+
+
+def check_grid(
+    grid: Mapping[str, Sequence[AxisValue]],
+    *,
+    engines: Sequence[Engine],
+    project: Project,
+    place: Place,
+    mistakes: Mistakes,
+) -> Mapping[str, tuple[AxisValue, ...]]:
+    """Axes with typed values: sizes are bytes at paper scale, durations seconds."""
+    checked: dict[str, tuple[AxisValue, ...]] = {}
+    for axis, values in grid.items():
+        readings = [reading for engine in engines if (reading := axis_of(engine, axis))]
+        if not readings:
+            hint = f" (set by {OWNED_PROPERTIES[axis]})" if axis in OWNED_PROPERTIES else ""
+            mistakes.add((*place, axis), unknown("axis", axis, axis_words(engines)) + hint)
+            continue
+        parsed = _axis_values(values, readings=readings, place=(*place, axis), mistakes=mistakes)
+        if axis == WORKLOAD:
+            parsed = _workloads(
+                parsed, engines=engines, project=project, place=(*place, axis), mistakes=mistakes
+            )
+        checked[axis] = parsed
+    return checked
+
+
+def check_needed_axes(
+    grid: Mapping[str, Sequence[AxisValue]], *, engines: Iterable[Engine], mistakes: Mistakes
+) -> None:
+    """A key-value driver measures nothing without a workload and a dataset."""
+    for axis in ("workload", "dataset"):
+        if axis not in grid and any(axis_of(engine, axis) for engine in engines):
+            mistakes.add(("grid",), f"missing axis {axis!r}")
+
+
+def check_properties(
+    properties: Mapping[str, str],
+    *,
+    engines: Sequence[Engine],
+    grid: Container[str],
+    mistakes: Mistakes,
+) -> Mapping[str, str]:
+    """Driver properties in canonical spelling; each is known to at least one of the drivers."""
+    checked = {}
+    for name, text in properties.items():
+        place = ("properties", name)
+        if name in OWNED_PROPERTIES:
+            mistakes.add(place, f"{name}: expected it to be set by {OWNED_PROPERTIES[name]}")
+            continue
+        if name in grid:
+            mistakes.add(place, f"{name}: expected a value here or in the grid, found both")
+            continue
+        found = _property_value(name, text, engines=engines)
+        if isinstance(found, ValueError):
+            mistakes.add(place, str(found))
+        else:
+            checked[name] = value_text(found)
+    return checked
+
+
+def check_sizes(cap_bytes: int, *, settings: Settings, profile: Profile, mistakes: Mistakes) -> None:
+    """Sizes and times that cannot work at the profile's scale."""
+    scaled = round(cap_bytes * profile.scale)
+    if scaled < CAP_BYTES_MIN:
+        least = format_bytes(CAP_BYTES_MIN)
+        found = f"{format_bytes(cap_bytes)} x {profile.scale:g} = {format_bytes(scaled)}"
+        mistakes.add(("cap",), f"cap: expected at least {least} at profile {profile.name!r}, found {found}")
+    phases, timeout = settings.phases, settings.timeout_seconds
+    if phases.measure_operations is None and phases.measure_seconds is None:
+        found = (
+            "bytes alone, which a workload without writes never reaches" if phases.measure_bytes else "none"
+        )
+        mistakes.add(("phases", "measure"), f"measure: expected operations or seconds, found {found}")
+    needed = phases.warmup_seconds + (phases.measure_seconds or 0)
+    if needed >= timeout:
+        mistakes.add(
+            ("timeout",), f"timeout: expected more than the phases' {needed:g} s, found {timeout:g} s"
+        )
+
+
+def _label(form: EngineForm) -> str:
+    parts = [
+        form.engine,
+        "external" if form.external else "",
+        form.preset if form.preset != "default" else "",
+    ]
+    return "-".join(filter(None, parts))
+
+
+def _options(
+    options: Mapping[str, str], *, engine: Engine, place: Place, mistakes: Mistakes
+) -> Mapping[str, str]:
+    checked = {}
+    for name, text in options.items():
+        option = engine.description.option(name)
+        if option is None and engine.description.accepts_other_options:
+            checked[name] = text
+            continue
+        if option is None:
+            known = [each.name for each in engine.description.options]
+            mistakes.add((*place, name), unknown(f"option of {engine.name}", name, known))
+            continue
+        try:
+            checked[name] = value_text(parse_value(option, text))
+        except ValueError as error:
+            mistakes.add((*place, name), str(error))
+    return checked
+
+
+def _axis_values(
+    values: Sequence[AxisValue], *, readings: Sequence[OptionDescription], place: Place, mistakes: Mistakes
+) -> tuple[AxisValue, ...]:
+    """Each value as every engine that knows the axis can read it."""
+    parsed: dict[AxisValue, None] = {}
+    for index, value in enumerate(values):
+        try:
+            typed = _typed(value, readings)
+        except ValueError as error:
+            mistakes.add((*place, index), str(error))
+            continue
+        if typed in parsed:
+            mistakes.add((*place, index), f"{place[-1]}: {value!r} stands here twice")
+        parsed[typed] = None
+    return tuple(parsed)
+
+
+def _typed(value: AxisValue, readings: Sequence[OptionDescription]) -> AxisValue:
+    """The value as the first reads it, once all can. Raises ValueError."""
+    typed = [parse_value(reading, value) for reading in readings]
+    return typed[0]
+
+
+def _workloads(
+    names: Iterable[AxisValue],
+    *,
+    engines: Sequence[Engine],
+    project: Project,
+    place: Place,
+    mistakes: Mistakes,
+) -> tuple[AxisValue, ...]:
+    known = {path.stem: path for path in sorted(project.workloads.glob("*.properties"))}
+    checked = []
+    for index, name in enumerate(map(str, names)):
+        if name not in known:
+            mistakes.add((*place, index), unknown("workload", name, known))
+        else:
+            _check_workload(known[name], engines=engines, mistakes=mistakes)
+            checked.append(name)
+    return tuple(checked)
+
+
+def _check_workload(path: Path, *, engines: Sequence[Engine], mistakes: Mistakes) -> None:
+    try:
+        properties = read_properties(path)
+    except SpecError as error:
+        mistakes.add_at(error.where or str(path), error.message)
+        return
+    for name, value in properties.items():
+        found = _property_value(name, value.text, engines=engines)
+        if isinstance(found, ValueError):
+            mistakes.add_at(f"{path}:{value.line}", str(found))
+
+
+def _property_value(name: str, text: str, *, engines: Sequence[Engine]) -> AxisValue | ValueError:
+    """The typed value, or why no driver or not every driver can take it."""
+    described = [found for engine in engines if (found := engine.description.property(name))]
+    if not described:
+        known = {each.name for engine in engines for each in engine.description.properties}
+        return ValueError(unknown("property", name, sorted(known)))
+    try:
+        return _typed(text, described)
+    except ValueError as error:
+        return error

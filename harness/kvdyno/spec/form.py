@@ -1,0 +1,163 @@
+"""The form of experiment and profile files: keys, types, units and defaults (docs/formats.md).
+
+Every model here is what a person writes; kvdyno.model.experiment is what it means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from kvdyno.model.experiment import AxisValue, ClaimSpec, FigureSpec, TableSpec
+from kvdyno.model.options import value_text
+from kvdyno.model.units import parse_bytes, parse_count, parse_seconds
+
+
+def _listed(value: Any) -> Any:
+    """A single value stands for a list of one."""
+    return value if isinstance(value, (list, tuple)) or value is None else [value]
+
+
+def _text(value: Any) -> Any:
+    return value_text(value) if isinstance(value, (bool, int, float)) else value
+
+
+def _single(value: Any) -> Any:
+    if isinstance(value, (str, int, float)):
+        return value
+    found = "nothing" if value is None else f"a {'list' if isinstance(value, list) else 'mapping'}"
+    raise ValueError(f"expected a single value, found {found}")
+
+
+def _scale(value: Any) -> float:
+    try:
+        scale = Fraction(str(value))
+    except (ValueError, ZeroDivisionError):
+        raise ValueError(f'expected a scale like 1 or "1/64", found {value!r}') from None
+    if not 0 < scale <= 1:
+        raise ValueError(f"expected a scale above 0 and up to 1, found {value!r}")
+    return float(scale)
+
+
+Bytes = Annotated[int, BeforeValidator(parse_bytes), Field(gt=0)]
+Seconds = Annotated[float, BeforeValidator(parse_seconds)]
+Count = Annotated[int, BeforeValidator(parse_count), Field(gt=0)]
+Text = Annotated[str, BeforeValidator(_text)]
+Scale = Annotated[float, BeforeValidator(_scale)]
+Words = Annotated[tuple[str, ...], BeforeValidator(_listed)]
+Single = Annotated[AxisValue, BeforeValidator(_single)]
+Values = Annotated[tuple[Single, ...], BeforeValidator(_listed), Field(min_length=1)]
+Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
+Label = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+-]*$")]
+
+
+class Form(BaseModel):
+    """Base of what a person writes: unknown keys are mistakes."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class EngineForm(Form):
+    """An item of `engines`: a name alone, or a mapping."""
+
+    engine: str
+    preset: str = "default"
+    options: Mapping[str, Text] = Field(default_factory=dict)
+    label: Label | None = None
+    external: Path | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _name_alone(cls, value: Any) -> Any:
+        return {"engine": value} if isinstance(value, str) else value
+
+
+class MeasureForm(Form):
+    """What ends the measured phase: whichever is reached first."""
+
+    operations: Count | None = None
+    seconds: Annotated[Seconds, Field(gt=0)] | None = None
+    bytes: Bytes | None = None
+
+
+class PhasesForm(Form):
+    """`phases`: keys that are left out come from the profile."""
+
+    warmup: Seconds | None = None
+    measure: MeasureForm = MeasureForm()
+    drain: bool | None = None
+
+
+class FigureForm(FigureSpec):
+    """An item of `figures`."""
+
+    id: Id
+    x: str | None = None
+    series: Words = ("engine",)
+    panels: Words = ()
+    where: Mapping[str, Values] = Field(default_factory=dict)
+
+
+class TableForm(TableSpec):
+    """An item of `tables`."""
+
+    id: Id
+    rows: Words
+    columns: Words
+    where: Mapping[str, Values] = Field(default_factory=dict)
+
+
+class ClaimForm(ClaimSpec):
+    """An item of `claims`."""
+
+    id: Id
+    where: Mapping[str, Values] = Field(default_factory=dict)
+
+
+class SettingsForm(Form):
+    """What a profile may change, in profiles.yaml and in an experiment's `profiles`."""
+
+    repetitions: Annotated[int, Field(ge=1, le=1000)] | None = None
+    phases: PhasesForm = PhasesForm()
+    timeout: Annotated[Seconds, Field(gt=0)] | None = None
+
+
+class OverridesForm(SettingsForm):
+    """An item of an experiment's `profiles`: the grid's axes named here replace the experiment's."""
+
+    grid: Mapping[str, Values] = Field(default_factory=dict)
+
+
+class ProfileForm(SettingsForm):
+    """An item of profiles.yaml: a scale, and the settings of experiments that say nothing else."""
+
+    scale: Scale
+    summary: str = ""
+    repetitions: Annotated[int, Field(ge=1, le=1000)]
+    timeout: Annotated[Seconds, Field(gt=0)]
+
+
+class ProfilesForm(Form):
+    """profiles.yaml as a whole, wrapped so that errors have a place to point at."""
+
+    profiles: Mapping[str, ProfileForm]
+
+
+class ExperimentForm(SettingsForm):
+    """An experiment file."""
+
+    title: str
+    description: str = ""
+    engines: Annotated[tuple[EngineForm, ...], Field(min_length=1)]
+    grid: Annotated[Mapping[str, Values], Field(min_length=1)]
+    properties: Mapping[str, Text] = Field(default_factory=dict)
+    cap: Bytes = 16 << 30
+    baseline: str | None = None
+    figures: tuple[FigureForm, ...] = ()
+    tables: tuple[TableForm, ...] = ()
+    claims: tuple[ClaimForm, ...] = ()
+    profiles: Mapping[str, OverridesForm] = Field(default_factory=dict)

@@ -1,0 +1,191 @@
+"""From an experiment's name to a checked Experiment, resolved for one profile."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kvdyno.errors import KvdynoError, UsageError
+from kvdyno.model.engine import Engine
+from kvdyno.model.experiment import AxisValue, EngineChoice, Experiment, TableSpec
+from kvdyno.model.project import Project
+from kvdyno.model.words import unknown
+
+from .bindings import Words, check_bindings, figure_kinds
+from .check import (
+    Chosen,
+    check_built,
+    check_engines,
+    check_grid,
+    check_needed_axes,
+    check_properties,
+    check_sizes,
+)
+from .document import Mistakes, Place, read_document
+from .form import ExperimentForm
+from .profiles import profile_of, read_profiles, settle_settings
+from .reading import read_form
+
+Grid = Mapping[str, tuple[AxisValue, ...]]
+
+_PROFILES = "profiles"
+
+
+@dataclass(frozen=True)
+class ExperimentSummary:
+    """An experiment file as a list shows it. `problem` says why it cannot be read."""
+
+    name: str
+    path: Path
+    title: str
+    description: str
+    problem: str | None = None
+
+
+def list_experiments(project: Project) -> tuple[ExperimentSummary, ...]:
+    """Every experiment of the checkout, by name; words are not checked against a catalog."""
+    return tuple(_summary(path) for path in _experiment_files(project).values())
+
+
+def load_experiment(
+    path_or_name: str | Path,
+    *,
+    project: Project,
+    catalog: Mapping[str, Engine],
+    profile: str = "quick",
+    engines: Sequence[str] | None = None,
+) -> Experiment:
+    """The experiment in that file, or of that name under `experiments/`, checked for one profile.
+
+    `engines` keeps only these: labels of the experiment, or engines of the catalog, which then take
+    part with their default preset. Raises UsageError for a wrong argument, and one SpecError that
+    lists every mistake of the file with its line.
+    """
+    document = read_document(_find(path_or_name, project=project))
+    form = read_form(document, ExperimentForm)
+    forms = read_profiles(project)
+    chosen_profile = profile_of(profile, forms=forms)
+    settings = settle_settings(forms[profile], form, form.profiles.get(profile))
+
+    mistakes = Mistakes(document)
+    _check_profile_names(form, known=forms, mistakes=mistakes)
+    chosen = check_engines(form.engines, catalog=catalog, project=project, mistakes=mistakes)
+    mistakes.check()
+    selected = _select(chosen, names=engines, catalog=catalog, project=project)
+    everyone = tuple({each.choice.label: each for each in (*chosen, *selected)}.values())
+    built = [each.engine for each in everyone]
+    check_sizes(form.cap, settings=settings, profile=chosen_profile, mistakes=mistakes)
+    grids = _grids(form, engines=built, project=project, mistakes=mistakes)
+    grid = {**grids[""], **grids.get(profile, {})}
+    check_needed_axes(grid, engines=built, mistakes=mistakes)
+    properties = check_properties(form.properties, engines=built, grid=grid, mistakes=mistakes)
+    bound = check_bindings(form, words=_words(everyone, grids=grids, project=project), mistakes=mistakes)
+    mistakes.check()
+
+    labels = {each.choice.label for each in selected}
+    return Experiment(
+        name=document.path.stem,
+        title=form.title,
+        description=form.description,
+        path=document.path,
+        profile=chosen_profile,
+        engines=tuple(each.choice for each in selected),
+        grid=grid,
+        properties=properties,
+        cap_bytes=form.cap,
+        repetitions=settings.repetitions,
+        phases=settings.phases,
+        timeout_seconds=settings.timeout_seconds,
+        figures=bound.figures,
+        tables=tuple(_without_absent_ratio(table, labels=labels) for table in bound.tables),
+        claims=bound.claims,
+        baseline=form.baseline if form.baseline in labels else None,
+    )
+
+
+def _find(path_or_name: str | Path, *, project: Project) -> Path:
+    text = str(path_or_name)
+    if text.endswith((".yaml", ".yml")) or "/" in text:
+        path = Path(text)
+        if not path.is_file():
+            raise UsageError("no such experiment file", where=text)
+        return path.resolve()
+    files = _experiment_files(project)
+    if text not in files:
+        raise UsageError(unknown("experiment", text, files))
+    return files[text]
+
+
+def _experiment_files(project: Project) -> Mapping[str, Path]:
+    files = sorted(project.experiments.glob("*.yaml"))
+    return {path.stem: path for path in files if path.stem != _PROFILES}
+
+
+def _summary(path: Path) -> ExperimentSummary:
+    try:
+        form = read_form(read_document(path), ExperimentForm)
+    except KvdynoError as error:
+        return ExperimentSummary(path.stem, path, title="", description="", problem=str(error))
+    return ExperimentSummary(path.stem, path, title=form.title, description=form.description.strip())
+
+
+def _check_profile_names(form: ExperimentForm, *, known: Iterable[str], mistakes: Mistakes) -> None:
+    for name in form.profiles:
+        if name not in known:
+            mistakes.add((_PROFILES, name), unknown("profile", name, known))
+
+
+def _without_absent_ratio(table: TableSpec, *, labels: Container[str]) -> TableSpec:
+    """A ratio to an engine that was not selected is no ratio."""
+    return table if table.ratio_to in labels else table.model_copy(update={"ratio_to": None})
+
+
+def _select(
+    chosen: Sequence[Chosen],
+    *,
+    names: Sequence[str] | None,
+    catalog: Mapping[str, Engine],
+    project: Project,
+) -> tuple[Chosen, ...]:
+    if names is None:
+        return tuple(chosen)
+    labels = {each.choice.label: each for each in chosen}
+    selected = []
+    for name in dict.fromkeys(names):
+        if name in labels:
+            selected.append(labels[name])
+        elif name in catalog:
+            selected.append(Chosen(EngineChoice(engine=name, label=name), catalog[name]))
+        else:
+            check_built(name, catalog=catalog, project=project, where="--engines")
+            raise UsageError(unknown("engine", name, {**labels, **catalog}), where="--engines")
+    if not selected:
+        raise UsageError("expected at least one engine, found none")
+    return tuple(selected)
+
+
+def _grids(
+    form: ExperimentForm, *, engines: Sequence[Engine], project: Project, mistakes: Mistakes
+) -> Mapping[str, Grid]:
+    """The checked grid under "", and what each profile replaces of it under the profile's name."""
+    written: dict[str, tuple[Place, Grid]] = {"": (("grid",), form.grid)}
+    for name, override in form.profiles.items():
+        written[name] = ((_PROFILES, name, "grid"), override.grid)
+    return {
+        name: check_grid(grid, engines=engines, project=project, place=place, mistakes=mistakes)
+        for name, (place, grid) in written.items()
+    }
+
+
+def _words(engines: Sequence[Chosen], *, grids: Mapping[str, Grid], project: Project) -> Words:
+    values: dict[str, dict[AxisValue, None]] = {}
+    for grid in grids.values():
+        for axis, its_values in grid.items():
+            values.setdefault(axis, {}).update(dict.fromkeys(its_values))
+    return Words(
+        engines={each.choice.label: each.engine for each in engines},
+        presets=tuple(dict.fromkeys(each.choice.preset for each in engines)),
+        grid={axis: tuple(its_values) for axis, its_values in values.items()},
+        kinds=figure_kinds(project.root / "plots"),
+    )

@@ -1,0 +1,77 @@
+"""Profiles: the scales of experiments/profiles.yaml and how an experiment's settings combine with them.
+
+Later wins, key by key: profiles.yaml, then the experiment, then the experiment's own `profiles`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from kvdyno.errors import UsageError
+from kvdyno.model.experiment import Phases, Profile
+from kvdyno.model.project import Project
+from kvdyno.model.words import unknown
+
+from .document import read_document
+from .form import MeasureForm, OverridesForm, PhasesForm, ProfileForm, ProfilesForm, SettingsForm
+from .reading import read_form
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a profile may change, resolved."""
+
+    repetitions: int
+    phases: Phases
+    timeout_seconds: float
+
+
+def load_profiles(project: Project) -> Mapping[str, Profile]:
+    """Every profile by name, in the file's order. Raises SpecError."""
+    forms = read_profiles(project)
+    return {name: profile_of(name, forms=forms) for name in forms}
+
+
+def read_profiles(project: Project) -> Mapping[str, ProfileForm]:
+    """profiles.yaml as written. Raises SpecError."""
+    document = read_document(project.experiments / "profiles.yaml")
+    return read_form(document.below("profiles"), ProfilesForm).profiles
+
+
+def profile_of(name: str, *, forms: Mapping[str, ProfileForm]) -> Profile:
+    """The profile of that name. Raises UsageError with the nearest one."""
+    if name not in forms:
+        raise UsageError(unknown("profile", name, forms))
+    return Profile(name=name, scale=forms[name].scale, summary=forms[name].summary)
+
+
+def settle_settings(
+    profile: ProfileForm, experiment: SettingsForm, override: OverridesForm | None
+) -> Settings:
+    """What holds for one run of the experiment. A measured phase without an end is left so."""
+    later = [experiment, *([override] if override else [])]
+    phases = [layer.phases for layer in (profile, *later)]
+    return Settings(
+        repetitions=_last(profile.repetitions, *(layer.repetitions for layer in later)),
+        phases=_phases(phases, measure=[phase.measure for phase in phases]),
+        timeout_seconds=_last(profile.timeout, *(layer.timeout for layer in later)),
+    )
+
+
+def _phases(phases: list[PhasesForm], *, measure: list[MeasureForm]) -> Phases:
+    return Phases(
+        warmup_seconds=_last(0.0, *(phase.warmup for phase in phases)),
+        measure_operations=_last(None, *(each.operations for each in measure)),
+        measure_seconds=_last(None, *(each.seconds for each in measure)),
+        measure_bytes=_last(None, *(each.bytes for each in measure)),
+        drain=_last(True, *(phase.drain for phase in phases)),
+    )
+
+
+def _last(default: T, *layers: T | None) -> T:
+    """What the last layer says that says anything."""
+    return next((value for value in reversed(layers) if value is not None), default)

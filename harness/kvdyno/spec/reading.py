@@ -1,0 +1,92 @@
+"""From a document to a form, with every mismatch worded for the person who wrote it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from kvdyno.model.words import unknown
+
+from .document import Document, Mistakes
+
+FormT = TypeVar("FormT", bound=BaseModel)
+
+_EXPECTED = {
+    "string_type": "a text",
+    "string_pattern_mismatch": "letters, digits, '-' and '_', beginning with a letter or digit",
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "float_parsing": "a number",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+    "dict_type": "a mapping",
+    "mapping_type": "a mapping",
+    "model_type": "a mapping",
+    "model_attributes_type": "a mapping",
+    "tuple_type": "a list",
+    "list_type": "a list",
+}
+
+
+def read_form(document: Document, form: type[FormT]) -> FormT:
+    """The document as `form`. Raises SpecError with every mistake."""
+    mistakes = Mistakes(document)
+    try:
+        return form.model_validate(document.data)
+    except ValidationError as errors:
+        for error in errors.errors(include_url=False):
+            mistakes.add(error["loc"], _sentence(error, form=form))
+        mistakes.check()
+        raise
+
+
+def _sentence(error: ErrorDetails, *, form: type[BaseModel]) -> str:
+    place, kind, context = error["loc"], error["type"], error.get("ctx", {})
+    name = str(place[-1]) if place else "the file"
+    match kind:
+        case "missing":
+            return f"missing key {name!r}"
+        case "extra_forbidden":
+            return unknown("key", name, _keys_around(form, place))
+        case "value_error":
+            return f"{name}: {context['error']}"
+        case "too_short":
+            return f"{name}: expected at least {context['min_length']}, found none"
+        case "greater_than":
+            return f"{name}: expected more than {context['gt']}, found {_found(error['input'])}"
+        case "greater_than_equal":
+            return f"{name}: expected at least {context['ge']}, found {_found(error['input'])}"
+        case "less_than_equal":
+            return f"{name}: expected at most {context['le']}, found {_found(error['input'])}"
+        case _ if kind in _EXPECTED:
+            return f"{name}: expected {_EXPECTED[kind]}, found {_found(error['input'])}"
+        case _:
+            return f"{name}: {error['msg']}"
+
+
+def _found(value: Any) -> str:
+    match value:
+        case None:
+            return "nothing"
+        case dict():
+            return "a mapping"
+        case list() | tuple():
+            return "a list"
+        case _:
+            return repr(value)
+
+
+def _keys_around(form: type[BaseModel], place: Sequence[int | str]) -> tuple[str, ...]:
+    """The keys that are known where `place` ends."""
+    kind: Any = form
+    for step in place[:-1]:
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            kind = kind.model_fields[str(step)].annotation
+        else:
+            kind = get_args(kind)[1 if get_origin(kind) is Mapping else 0]
+    return tuple(kind.model_fields)

@@ -1,0 +1,57 @@
+"""Latency by percentile: how slow the slowest operations are, on a scale that opens the tail.
+
+Each further nine (90, 99, 99.9 …) takes the same width, as in HdrHistogram's own plots. Percentiles are of
+all repetitions' operations together, so there is no interval to draw.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, NullLocator
+
+from . import Binding, TableKind, style
+
+TABLE: TableKind = "percentiles"
+OPTIONS: frozenset[str] = frozenset()
+
+_TICKS = (0.0, 90.0, 99.0, 99.9, 99.99, 99.999, 99.9999)
+
+
+@style.styled
+def draw(table: pd.DataFrame, binding: Binding) -> Figure:
+    """The figure; see plots/__init__.py for the table."""
+    figure, panels = style.panels(table, binding)
+    looks = style.looks(table, binding)
+    handles: dict[str, Any] = {}
+    for axes, rows in panels:
+        below = rows[rows["percentile"] < 100]
+        for key, look in looks.items():
+            mine = style.rows_of(below, binding.series, key).sort_values("percentile")
+            nines = _nines(mine["percentile"].to_numpy(dtype=float))
+            (line,) = axes.plot(
+                nines, mine["value"], color=look.colour, linestyle=look.line, label=look.name,
+                marker=look.marker, markevery=0.2, markeredgecolor="white", markeredgewidth=0.6,
+            )  # fmt: skip
+            handles.setdefault(look.name, line)
+        _tail_axis(axes, float(below["percentile"].max()) if len(below) else 99.0)
+        style.value_axis(axes, below["value"], binding, log=True, from_zero=False)
+    return style.finish(figure, binding, handles)
+
+
+def _nines(percentile: np.ndarray) -> np.ndarray:
+    """The number of nines: 0 → 0, 90 → 1, 99 → 2."""
+    return -np.log10(1 - percentile / 100)
+
+
+def _tail_axis(axes: Axes, highest: float) -> None:
+    shown = [p for p in _TICKS if p <= highest]
+    axes.xaxis.set_major_locator(FixedLocator(list(_nines(np.array(shown)))))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.set_xticklabels([f"{p:g}" for p in shown])
+    axes.set_xlabel("percentile")
+    axes.set_xlim(left=0)

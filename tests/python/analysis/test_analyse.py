@@ -1,0 +1,416 @@
+"""`analyse` and `compare` on made-up sweeps whose truth is known."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from fakes_records import CAP, SIZES, Fake, Sweep, fake_sweep, histogram, true_rate, write_log
+from scipy import stats
+
+from kvdyno.analysis import analyse, compare
+from kvdyno.analysis.frame import latest, tidy
+from kvdyno.analysis.histograms import curve, merge, read_log
+from kvdyno.errors import SpecError, StoreError
+from kvdyno.model.record import Metric, Record
+from kvdyno.model.results import GRAVE, Analysis, Comparison
+
+LOST = {("leveldb", "C", SIZES[2], r): "out_of_memory" for r in (1, 2, 3)}
+
+
+def analysed(sweep: Sweep) -> Analysis:
+    return analyse(sweep.experiment, sweep.plan, sweep.records, run_dirs=sweep.run_dirs)
+
+
+@pytest.fixture(scope="module")
+def sweep(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
+    folder = tmp_path_factory.mktemp("runs")
+    statuses = {**LOST, ("rocksdb", "P", SIZES[0], 1): "timeout"}
+    return fake_sweep(Fake(folder=folder, repetitions=3, workloads=("P", "A", "C"), statuses=statuses))  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def analysis(sweep: Sweep) -> Analysis:
+    return analysed(sweep)
+
+
+def without_files(tmp_path: Path, **changes: object) -> Sweep:
+    fake = Fake(folder=tmp_path, repetitions=3, workloads=("A",), sizes=SIZES[:1], files=False)
+    return fake_sweep(dataclasses.replace(fake, **changes))  # type: ignore[arg-type]
+
+
+def replaced(sweep: Sweep, change: dict[str, object], *, only: int | None = None) -> Sweep:
+    records = [
+        r.model_copy(update=change) if only is None or i == only else r for i, r in enumerate(sweep.records)
+    ]
+    return dataclasses.replace(sweep, records=tuple(records))
+
+
+def kinds(analysis: Analysis) -> set[str]:
+    return {caution.kind for caution in analysis.cautions}
+
+
+def test_medians_are_of_the_runs_that_ended_well(sweep: Sweep, analysis: Analysis) -> None:
+    rows = analysis.select(
+        analysis.estimates, where={"engine": ("rocksdb",)}, metric="throughput", phase="run"
+    )
+    first = rows[(rows["workload"] == "P") & (rows["dataset"] == SIZES[0])].iloc[0]
+    values = [
+        r.outcome.phases[2].metrics["throughput"].value
+        for r in sweep.records
+        if r.point.slug == "rocksdb-P-64MiB" and r.outcome
+    ]
+    assert first["n"] == 2
+    assert first["median"] == pytest.approx(np.median(values))
+
+
+def test_any_metric_of_any_driver_is_kept(tmp_path: Path) -> None:
+    sweep = without_files(tmp_path)
+    records = []
+    for record in sweep.records:
+        assert record.outcome is not None
+        phases = tuple(
+            p.model_copy(update={"metrics": {"samples.fill": Metric(value=3.0, unit="page/s")}})
+            for p in record.outcome.phases
+        )
+        outcome = record.outcome.model_copy(update={"phases": phases})
+        records.append(record.model_copy(update={"outcome": outcome}))
+    found = analysed(dataclasses.replace(sweep, records=tuple(records)))
+    assert set(found.estimates["metric"]) == {"seconds", "samples.fill"}
+    assert set(found.estimates.query("metric == 'samples.fill'")["unit"]) == {"page/s"}
+
+
+def test_ratios_are_near_the_truth_and_know_the_baseline(analysis: Analysis) -> None:
+    assert analysis.baseline == "RocksDB"
+    rows = analysis.select(analysis.ratios, where={}, metric="throughput", phase="run")
+    assert set(rows["label"]) == {"LevelDB"}
+    for row in rows.to_dict("records"):
+        truth = true_rate("leveldb", row["workload"], row["dataset"])
+        truth /= true_rate("rocksdb", row["workload"], row["dataset"])
+        assert row["ratio"] == pytest.approx(truth, rel=0.15)
+    first = rows[(rows["workload"] == "P") & (rows["dataset"] == SIZES[0])].iloc[0]
+    assert first["n"] == 2  # the repetition that timed out has no pair
+
+
+def test_runs_of_different_sweeps_are_never_paired(tmp_path: Path) -> None:
+    sweep = without_files(tmp_path, sizes=SIZES[:2], noise=0.01)
+    records = tuple(
+        r.model_copy(update={"sweep_id": "sweep-2"})
+        if r.point.engine == "leveldb" and r.point.axes["dataset"] == SIZES[0]
+        else r
+        for r in sweep.records
+    )
+    found = analysed(dataclasses.replace(sweep, records=records))
+    rows = found.select(found.ratios, where={}, metric="throughput", phase="run")
+    assert dict(zip(rows["dataset"], rows["paired"], strict=True)) == {SIZES[0]: False, SIZES[1]: True}
+    apart = rows[rows["dataset"] == SIZES[0]].iloc[0]
+    assert apart["low"] < 129 / 76 < apart["high"]
+    (caution,) = (c for c in found.cautions if c.kind == "unpaired")
+    assert caution.kind in GRAVE
+    assert "LevelDB 64 MiB" in caution.message
+    assert "256 MiB" not in caution.message
+
+
+def test_the_mean_over_points_weighs_points_alike_and_keeps_their_noise(tmp_path: Path) -> None:
+    lost = {("leveldb", "A", SIZES[0], 1): "timeout", ("leveldb", "A", SIZES[1], 2): "timeout",
+            ("rocksdb", "A", SIZES[2], 3): "timeout"}  # fmt: skip
+    found = analysed(without_files(tmp_path, sizes=SIZES, statuses=lost))
+    rows = found.select(found.ratios, where={}, metric="throughput", phase="run")
+    mean = found.overall.query("metric == 'throughput'").iloc[0]
+    assert list(rows["n"]) == [2, 2, 2]  # no repetition holds every point
+    assert np.log(mean["ratio"]) == pytest.approx(np.log(rows["ratio"].astype(float)).mean())
+    half = np.log(rows["high"] / rows["ratio"]) / stats.t.ppf(0.975, 1)  # standard errors, n = 2
+    freedom = (half**2).sum() ** 2 / (half**4).sum()
+    expected = stats.t.ppf(0.975, int(freedom)) * np.sqrt((half**2).sum()) / 3
+    assert np.log(mean["high"] / mean["ratio"]) == pytest.approx(expected)
+
+
+def test_an_axis_of_the_baseline_alone_is_averaged_with_a_caution(tmp_path: Path) -> None:
+    sweep = without_files(tmp_path, sizes=SIZES[:2], noise=0.01)
+    records = []
+    for record in sweep.records:
+        axes = {name: v for name, v in record.point.axes.items() if name != "dataset"}
+        if record.point.engine == "rocksdb":
+            axes["cache"] = record.point.axes["dataset"]
+        elif record.point.axes["dataset"] == SIZES[1]:
+            continue
+        records.append(record.model_copy(update={"point": record.point.model_copy(update={"axes": axes})}))
+    found = analysed(dataclasses.replace(sweep, records=tuple(records)))
+    row = found.select(found.ratios, where={}, metric="throughput", phase="run").iloc[0]
+    truth = true_rate("leveldb", "A", SIZES[0])
+    truth /= np.sqrt(true_rate("rocksdb", "A", SIZES[0]) * true_rate("rocksdb", "A", SIZES[1]))
+    assert (row["n"], row["ratio"]) == (3, pytest.approx(truth, rel=0.1))
+    assert "RocksDB" in next(c.message for c in found.cautions if c.kind == "ambiguous")
+
+
+def test_points_that_measure_a_load_are_judged_by_it(tmp_path: Path) -> None:
+    sweep = without_files(tmp_path, workloads=("P", "A"), noise=0.3)
+    records = []
+    for record in sweep.records:
+        assert record.outcome is not None
+        names = {"measure": "load", "run": "build"} if record.point.axes["workload"] == "P" else {}
+        phases = [p.model_copy(update={"name": names.get(p.name, p.name)}) for p in record.outcome.phases]
+        outcome = record.outcome.model_copy(update={"phases": tuple(phases)})
+        records.append(record.model_copy(update={"outcome": outcome}))
+    found = analysed(dataclasses.replace(sweep, records=tuple(records)))
+    assert found.headline_phases == ("run", "build")
+    for table in (found.estimates, found.ratios):
+        rows = found.select(table[table["headline"]], where={}, metric="throughput")
+        assert set(zip(rows["workload"], rows["phase"], strict=True)) == {("P", "build"), ("A", "run")}
+    (mean,) = found.overall.query("metric == 'throughput'").to_dict("records")
+    assert mean["points"] == 2
+    (wide,) = (c for c in found.cautions if c.kind == "spread")
+    assert "LevelDB P" in wide.message
+
+
+def test_failures_are_results_with_reasons(analysis: Analysis) -> None:
+    assert analysis.runs_planned == analysis.runs_recorded == analysis.runs_ok + 4
+    assert {f.status for f in analysis.failures} == {"out_of_memory", "timeout"}
+    assert any(f.point == "LevelDB C 1 GiB" and "cap of 256 MiB" in f.reason for f in analysis.failures)
+
+
+def test_claims_get_the_verdict_that_the_numbers_allow(analysis: Analysis) -> None:
+    verdicts = {claim.id: claim.verdict for claim in analysis.claims}
+    assert verdicts == {
+        "C-small": "supported",
+        "P-always": "contradicted",
+        "A-middle": "undecided",
+        "B": "not measured",
+    }
+    assert [len(c.points) for c in analysis.claims] == [1, 3, 1, 0]
+
+
+def test_a_claim_with_missing_points_is_not_supported(sweep: Sweep) -> None:
+    claim = sweep.experiment.claims[0].model_copy(update={"where": {"workload": ("C",)}, "at_least": 0.1})
+    changed = sweep.experiment.model_copy(update={"claims": (claim,)})
+    result = analysed(dataclasses.replace(sweep, experiment=changed)).claims[0]
+    assert (result.verdict, len(result.points)) == ("undecided", 2)
+    assert "not measured" in result.why
+
+
+def test_points_that_never_ran_count_against_a_claim(sweep: Sweep) -> None:
+    claim = sweep.experiment.claims[1].model_copy(update={"at_least": 0.1})
+    changed = sweep.experiment.model_copy(update={"claims": (claim,)})
+    of = {size: [r for r in sweep.records if r.point.axes["dataset"] == size] for size in SIZES}
+    partial = dataclasses.replace(sweep, experiment=changed, records=(*of[SIZES[0]], *of[SIZES[1]]))
+    result = analysed(partial).claims[0]
+    assert (result.verdict, len(result.points)) == ("undecided", 2)
+    assert "1 more were not measured" in result.why
+
+
+def test_series_and_histograms_come_with_their_points(analysis: Analysis) -> None:
+    assert set(analysis.series["column"]) == {"throughput", "latency.p99", "memory.rss"}
+    assert set(analysis.steadiness["state"]) == {"steady"}
+    merged = analysis.percentiles.query("workload == 'A' and operation == 'read' and percentile == 50")
+    assert set(merged["count"]) == {3 * 4000}
+
+
+def test_damaged_files_become_cautions(sweep: Sweep, tmp_path: Path) -> None:
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    (broken / "latency.hlog").write_text("nothing\n")
+    (broken / "series.csv").write_text("phase,elapsed\nmeasure,1\n")
+    run = sweep.records[1].run_id
+    found = analyse(
+        sweep.experiment, sweep.plan, sweep.records, run_dirs={**sweep.run_dirs, run: broken}
+    )  # fmt: skip
+    about = {c.kind: c.message for c in found.cautions if c.kind in ("series", "histogram")}
+    assert "found no histogram" in about["histogram"]
+    assert "throughput" in about["series"]
+    gone = analyse(sweep.experiment, sweep.plan, sweep.records, run_dirs={})
+    assert {"series", "histogram"} <= kinds(gone)
+    assert gone.series.empty
+
+
+def test_a_quiet_sweep_has_no_caution(tmp_path: Path) -> None:
+    assert analysed(without_files(tmp_path, noise=0.005)).cautions == ()
+
+
+def test_conditions_that_differ_are_named(tmp_path: Path) -> None:
+    sweep = without_files(tmp_path, noise=0.005)
+    first = sweep.records[0]
+    free = first.runner.model_copy(update={"capped": False})
+    assert {"uncapped", "mixed"} == kinds(analysed(replaced(sweep, {"runner": free}, only=0)))
+    elsewhere = first.environment.model_copy(update={"host_id": "another"})
+    assert {"mixed"} == kinds(analysed(replaced(sweep, {"environment": elsewhere}, only=0)))
+    assert first.outcome is not None
+    build = first.outcome.build.model_copy(update={"sanitizer": "address"})
+    slow = first.outcome.model_copy(update={"build": build})
+    assert {"build"} == kinds(analysed(replaced(sweep, {"outcome": slow}, only=0)))
+    build = first.outcome.build.model_copy(update={"type": "Debug"})
+    slow = first.outcome.model_copy(update={"build": build})
+    assert {"build"} == kinds(analysed(replaced(sweep, {"outcome": slow}, only=0)))
+    assert {"run"} == kinds(analysed(replaced(sweep, {"warnings": ("readahead is large",)}, only=0)))
+
+
+def with_fact(sweep: Sweep, group: str, name: str, value: object) -> Sweep:
+    first = sweep.records[0].environment
+    facts = {**first.facts, group: {**first.facts.get(group, {}), name: value}}
+    return replaced(sweep, {"environment": first.model_copy(update={"facts": facts})}, only=0)
+
+
+def test_a_machine_that_was_changed_or_busy_is_named(tmp_path: Path) -> None:
+    sweep = without_files(tmp_path, noise=0.005)
+    changed, ahead = analysed(with_fact(sweep, "disk", "read_ahead_kb", 8192)).cautions
+    assert changed.kind == "mixed"
+    assert "disk.read_ahead_kb are compared: 128, 8192" in changed.message
+    assert ahead.kind == "readahead"
+    assert "device readahead of 8192 KiB" in ahead.message
+    assert ahead.remedy == "blockdev --setra 256 /dev/vda"
+    (busy,) = analysed(with_fact(sweep, "load", "cpus_busy", 0.7)).cautions
+    assert busy.kind == "busy"
+    assert "1 of 6 runs (up to 0.7)" in busy.message
+    assert analysed(with_fact(sweep, "load", "cpus_busy", 0.05)).cautions == ()
+
+
+def test_short_runs_say_that_steadiness_was_not_judged(tmp_path: Path) -> None:
+    found = analysed(without_files(tmp_path, noise=0.005, files=True, seconds=5))
+    assert [c.kind for c in found.cautions] == ["unsteady"]
+    assert "steadiness was not judged: 5 intervals or fewer" in found.cautions[0].message
+
+
+def test_an_uncapped_sweep_says_so_once(tmp_path: Path) -> None:
+    sweep = without_files(tmp_path, noise=0.005)
+    free = sweep.records[0].runner.model_copy(update={"capped": False})
+    change = {"runner": free, "warnings": ("ran without a memory cap (--uncapped)",)}
+    (caution,) = analysed(replaced(sweep, change)).cautions
+    assert caution.kind == "uncapped"
+
+
+def test_wide_points_single_runs_and_missing_runs_are_named(tmp_path: Path) -> None:
+    assert "spread" in kinds(analysed(without_files(tmp_path, noise=0.3)))
+    assert "repetitions" in kinds(analysed(without_files(tmp_path, repetitions=1)))
+    sweep = without_files(tmp_path, noise=0.005)
+    assert kinds(analysed(dataclasses.replace(sweep, records=sweep.records[:-1]))) == {"missing"}
+
+
+def test_of_two_records_of_one_run_the_later_counts(tmp_path: Path) -> None:
+    sweep = without_files(tmp_path)
+    again = sweep.records[0].model_copy(update={"run_id": "again", "started_at": "2099-01-01T00:00:00+00:00"})
+    assert [r.run_id for r in latest([*sweep.records, again])][-1] == "again"
+    assert len(latest([again, *sweep.records])) == len(sweep.records)
+
+
+def test_a_run_that_settled_nothing_replaces_none_that_did(tmp_path: Path) -> None:
+    first = without_files(tmp_path).records[0]
+    stopped = first.model_copy(update={"status": "interrupted", "started_at": "2099-01-01T00:00:00+00:00"})
+    assert latest([first, stopped]) == (first,)
+
+
+def test_compare_never_pools_two_builds(tmp_path: Path) -> None:
+    records = without_files(tmp_path).records
+    point = records[0].point.model_copy(update={"identity": "another-build"})
+    newer = [
+        r.model_copy(update={"point": point, "started_at": "2099-01-01T00:00:00+00:00"})
+        for r in scaled(records, 2.0, sweep_id="sweep-2")
+        if r.point.slug == point.slug
+    ]
+    found = compare(records, [*records, *newer])
+    rows = throughput(found)
+    assert dict(zip(rows["label"], rows["n_after"], strict=True)) == {"RocksDB": 3, "LevelDB": 3}
+    assert rows.set_index("label").loc["RocksDB", "ratio"] == pytest.approx(2.0)
+    assert any("after: several builds" in c.message and "RocksDB A" in c.message for c in found.cautions)
+
+
+def test_no_record_is_an_error_that_says_what_to_run(tmp_path: Path) -> None:
+    sweep = without_files(tmp_path)
+    with pytest.raises(StoreError, match="kvdyno run quickstart"):
+        analyse(sweep.experiment, sweep.plan, (), run_dirs={})
+
+
+def test_an_axis_must_not_hide_a_column(tmp_path: Path) -> None:
+    record = without_files(tmp_path).records[0]
+    point = record.point.model_copy(update={"axes": {"engine": "rocksdb", "value": 3}})
+    with pytest.raises(SpecError, match="value"):
+        tidy([record.model_copy(update={"point": point})])
+
+
+def scaled(records: tuple[Record, ...], factor: float, *, sweep_id: str) -> list[Record]:
+    found = []
+    for record in records:
+        assert record.outcome is not None
+        phases = []
+        for phase in record.outcome.phases:
+            rate = phase.metrics["throughput"]
+            faster = rate.model_copy(update={"value": rate.value * factor})
+            phases.append(phase.model_copy(update={"metrics": {**phase.metrics, "throughput": faster}}))
+        outcome = record.outcome.model_copy(update={"phases": tuple(phases)})
+        found.append(record.model_copy(update={"outcome": outcome, "sweep_id": sweep_id}))
+    return found
+
+
+def throughput(found: Comparison) -> pd.DataFrame:
+    return found.rows.query("metric == 'throughput' and phase == 'run'")
+
+
+def test_compare_finds_a_change_between_two_sweeps(tmp_path: Path) -> None:
+    records = without_files(tmp_path, noise=0.01, repetitions=5).records
+    found = compare(records, scaled(records, 1.3, sweep_id="sweep-2"))
+    rows = throughput(found)
+    assert found.matched == 2
+    assert list(rows["ratio"]) == pytest.approx([1.3, 1.3])
+    assert set(rows["verdict"]) == {"faster"}
+    assert not found.rows["paired"].any()
+    assert "write_amplification.net" in set(found.rows["metric"])
+
+
+def test_compare_pairs_two_engines_of_one_sweep(tmp_path: Path) -> None:
+    records = without_files(tmp_path, repetitions=5).records
+    sides = [[r for r in records if r.point.engine == name] for name in ("rocksdb", "leveldb")]
+    found = compare(*sides)
+    assert set(found.rows["label"]) == {"LevelDB / RocksDB"}
+    assert found.rows["paired"].all()
+    assert throughput(found)["ratio"].iloc[0] == pytest.approx(129 / 76, rel=0.1)
+
+
+def test_axes_that_an_engine_lacks_do_not_hide_its_points(tmp_path: Path) -> None:
+    sweep = without_files(tmp_path, sizes=SIZES[:2])
+    records = []
+    for record in sweep.records:
+        axes = dict(record.point.axes)
+        if record.point.engine == "leveldb":
+            axes["log_limit"] = 4
+        records.append(record.model_copy(update={"point": record.point.model_copy(update={"axes": axes})}))
+    found = analysed(dataclasses.replace(sweep, records=tuple(records)))
+    assert found.axis_names == ("workload", "dataset", "log_limit")
+    rows = found.select(found.ratios, where={}, metric="throughput", phase="run")
+    assert list(rows["n"]) == [3, 3]
+    assert len(found.select(found.estimates, where={}, metric="throughput", phase="run")) == 4
+
+
+def test_filters_are_at_paper_scale(analysis: Analysis, sweep: Sweep) -> None:
+    paper = sweep.experiment.grid["dataset"]
+    rows = analysis.select(analysis.estimates, where={"dataset": (paper[0],), "workload": ("A",)})
+    assert set(rows["dataset"]) == {SIZES[0]}
+    assert analysis.select(analysis.estimates, where={"dataset": (SIZES[0],)}).empty
+    assert {axis.name: axis.unit for axis in analysis.axes} == {"workload": "", "dataset": "byte"}
+
+
+def test_compare_says_what_only_one_side_has(tmp_path: Path) -> None:
+    records = without_files(tmp_path, sizes=SIZES[:2]).records
+    small = [r for r in records if r.point.axes["dataset"] == SIZES[0]]
+    found = compare(records, small)
+    assert found.matched == 2
+    assert len(found.only_before) == 2
+    assert found.only_after == ()
+
+
+def test_merged_histograms_hold_every_operation(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    halves = [rng.lognormal(10, 1, size=3000) for _ in range(2)]
+    for place, half in enumerate(halves):
+        write_log(tmp_path / f"{place}.hlog", {"measure.read": histogram(half)})
+    merged = merge(read_log(tmp_path / f"{place}.hlog") for place in range(2))
+    points = {p.percentile: p.value for p in curve(merged["measure.read"])}
+    both = np.concatenate(halves)
+    assert points[50.0] == pytest.approx(np.percentile(both, 50), rel=0.01)
+    assert points[99.0] == pytest.approx(np.percentile(both, 99), rel=0.03)
+    assert points[100.0] == pytest.approx(both.max(), rel=0.002)
+    assert max(p for p in points if p < 100) < 100 * (1 - 1 / 6001)
+
+
+def test_the_cap_reaches_the_report(analysis: Analysis) -> None:
+    assert [c.cap_bytes for c in analysis.confinements] == [CAP]

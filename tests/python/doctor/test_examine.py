@@ -1,0 +1,96 @@
+"""Judgements on facts: each flaw is found, and has a remedy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kvdyno.doctor import Finding, examine
+from kvdyno.errors import HostError
+from kvdyno.model.project import Project
+from kvdyno.model.record import Environment
+
+GIB = 1 << 30
+GOOD: dict[str, object] = {
+    "disk.file_system": "ext4",
+    "disk.device": "sda",
+    "disk.free_bytes": 100 * GIB,
+    "disk.read_ahead_kb": 128,
+    "memory.available_bytes": 8 * GIB,
+    "memory.swap_bytes": 0,
+    "memory.huge_pages": "madvise",
+    "cpu.governor": "performance",
+    "cpu.turbo": False,
+    "load.cpus_busy": 0.02,
+    "os.clock_source": "tsc",
+    "os.open_files_max": 65536,
+}
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    monkeypatch.delenv("KVDYNO_BUILD", raising=False)
+    (tmp_path / "build/bin").mkdir(parents=True)
+    (tmp_path / "build/bin/kvdyno-memory").touch()
+    return Project(root=tmp_path, results=tmp_path / "results", data=tmp_path / "data")
+
+
+def findings(
+    project: Project, facts: dict[str, object], confinement: str | HostError = "cgroup v1"
+) -> dict[str, Finding]:
+    environment = Environment(host_id="x", facts=facts)
+    return {f.what: f for f in examine(project, environment=environment, confinement=confinement)}
+
+
+def test_a_good_machine_has_nothing_to_remedy(project: Project) -> None:
+    found = findings(project, GOOD)
+    assert {f.level for f in found.values()} == {"ok"}
+    assert not any(f.remedy for f in found.values())
+    assert found["engines"].found == "memory"
+
+
+@pytest.mark.parametrize(
+    ("fact", "value", "what", "level", "remedy"),
+    [
+        ("disk.file_system", "tmpfs", "file system", "bad", "KVDYNO_DATA"),
+        ("disk.file_system", "nfs4", "file system", "warn", "KVDYNO_DATA"),
+        ("disk.free_bytes", GIB // 2, "disk space", "bad", "clean"),
+        ("disk.free_bytes", 5 * GIB, "disk space", "warn", "clean"),
+        ("disk.read_ahead_kb", 8192, "readahead", "warn", "blockdev --setra 256 /dev/sda"),
+        ("memory.available_bytes", GIB // 4, "memory", "warn", "close"),
+        ("memory.swap_bytes", GIB, "swap", "warn", "swapoff"),
+        ("memory.huge_pages", "always", "huge pages", "warn", "madvise"),
+        ("cpu.governor", "powersave", "CPU governor", "warn", "performance"),
+        ("cpu.turbo", True, "CPU turbo", "warn", "no_turbo"),
+        ("load.cpus_busy", 1.5, "other load", "warn", "top"),
+        ("os.clock_source", "hpet", "clock", "warn", "tsc"),
+        ("os.open_files_max", 1024, "open files", "warn", "ulimit"),
+    ],
+)
+def test_each_flaw_is_found_alone(
+    project: Project, fact: str, value: object, what: str, level: str, remedy: str
+) -> None:
+    found = findings(project, {**GOOD, fact: value})
+    assert [f.what for f in found.values() if f.level != "ok"] == [what]
+    assert found[what].level == level
+    assert remedy in found[what].remedy
+
+
+def test_no_cap_is_bad_and_hands_the_remedy_on(project: Project) -> None:
+    refusal = HostError("cgroups may not be made here", where="/sys/fs/cgroup", remedy="run as root")
+    found = findings(project, GOOD, refusal)["memory cap"]
+    assert (found.level, found.remedy) == ("bad", "run as root")
+    assert "/sys/fs/cgroup" in found.found
+
+
+def test_no_engine_is_bad(project: Project) -> None:
+    (project.binaries / "kvdyno-memory").unlink()
+    found = findings(project, GOOD)["engines"]
+    assert (found.level, found.remedy) == ("bad", "make build")
+
+
+def test_what_the_kernel_hides_is_no_flaw(project: Project) -> None:
+    hidden = {name: None for name in GOOD if not name.startswith("disk.f")}
+    found = findings(project, {**GOOD, **hidden})
+    assert {f.level for f in found.values()} == {"ok"}

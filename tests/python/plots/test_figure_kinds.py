@@ -1,0 +1,183 @@
+"""Every kind draws, says why a value is missing, and gives equal bytes for equal tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+
+import plots
+from plots import Binding, style
+from plots.units import axis_text, quantity, three_digits
+
+SIZES = (64 << 20, 256 << 20, 1 << 30)
+
+
+def estimates() -> pd.DataFrame:
+    rows = [
+        {"label": label, "dataset": size, "workload": w, "value": v, "low": v * 0.9, "high": v * 1.2, "n": 5}
+        for place, size in enumerate(SIZES)
+        for w in ("A", "C")
+        for label, v in (("RocksDB", 50e3 / (1 + place)), ("LevelDB", 80e3 / (1 + 2 * place)))
+    ]
+    table = pd.DataFrame(rows).assign(status="ok", unit="op/s", part="anonymous")
+    table.loc[len(table) - 1, ["value", "low", "high"]] = np.nan
+    table.loc[len(table) - 1, "status"] = "out_of_memory"
+    return table
+
+
+def percentiles() -> pd.DataFrame:
+    levels = (10.0, 50.0, 90.0, 99.0, 99.9, 100.0)
+    rows = [
+        {"label": label, "workload": "A", "percentile": p, "value": base * (1 + p), "n": 5}
+        for label, base in (("RocksDB", 2e3), ("LevelDB", 1e3))
+        for p in levels
+    ]
+    return pd.DataFrame(rows)
+
+
+def series() -> pd.DataFrame:
+    rows = [
+        {"label": label, "workload": "A", "run": f"{label}.r1", "elapsed": float(t), "value": 1e4 + t}
+        for label in ("RocksDB", "LevelDB")
+        for t in range(5, 20)
+    ]
+    return pd.DataFrame(rows)
+
+
+TABLES = {"estimates": estimates, "percentiles": percentiles, "series": series}
+
+
+def binding(kind: plots.Kind) -> Binding:
+    return Binding(
+        title="A title",
+        x="dataset" if kind.table == "estimates" else None,
+        series=("label",),
+        panels=("workload",),
+        label="Throughput",
+        unit="op/s",
+        units={"dataset": "byte"},
+        contenders=("LevelDB", "RocksDB"),
+        caption="n = 5",
+    )
+
+
+def draw(name: str) -> Figure:
+    kind = plots.kinds()[name]
+    return kind.draw(TABLES[kind.table](), binding(kind))
+
+
+def texts(figure: Figure) -> set[str]:
+    figure.canvas.draw()
+    return {artist.get_text() for artist in figure.findobj(matplotlib.text.Text)}
+
+
+def test_the_kinds_are_found_in_the_folder() -> None:
+    assert set(plots.kinds()) == {"bars", "lines", "percentiles", "stacked", "timeseries"}
+    assert all(len(kind.summary) > 20 for kind in plots.kinds().values())
+
+
+@pytest.mark.parametrize("name", plots.kinds())
+def test_a_figure_names_its_series_title_unit_and_caption(name: str) -> None:
+    found = texts(draw(name))
+    named = {"anonymous"} if name == "stacked" else {"LevelDB", "RocksDB"}
+    assert {"A title", "n = 5", *named} <= found
+    assert any(text.endswith("kop/s") for text in found)
+
+
+@pytest.mark.parametrize("name", plots.kinds())
+def test_two_saves_of_equal_tables_are_equal_bytes(name: str, tmp_path: Path) -> None:
+    first, second = (plots.save(draw(name), tmp_path / stem) for stem in ("a", "b"))
+    for suffix in ("pdf", "svg", "png"):
+        one, other = getattr(first, suffix).read_bytes(), getattr(second, suffix).read_bytes()
+        assert one == other
+        assert len(one) > 1000
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
+        f"{stem}.{suffix}" for stem in "ab" for suffix in ("pdf", "svg", "png")
+    )
+
+
+@pytest.mark.parametrize("name", ["bars", "lines", "stacked"])
+def test_a_point_without_a_value_says_why(name: str) -> None:
+    assert "× out of memory" in texts(draw(name))
+
+
+def test_bars_on_a_logarithmic_axis_are_dots() -> None:
+    kind = plots.kinds()["bars"]
+    figure = kind.draw(estimates(), Binding(**{**binding(kind).__dict__, "options": {"log": True}}))
+    assert not figure.axes[0].patches
+    assert figure.axes[0].get_yscale() == "log"
+    assert len(figure.axes[0].lines) >= 2
+
+
+def test_the_users_matplotlib_settings_neither_matter_nor_change() -> None:
+    with matplotlib.rc_context({"font.size": 30, "axes.facecolor": "black"}):
+        figure = draw("bars")
+        assert matplotlib.rcParams["font.size"] == 30
+    assert figure.axes[0].get_facecolor() == (1.0, 1.0, 1.0, 1.0)
+
+
+def test_error_bars_are_the_intervals() -> None:
+    figure = draw("lines")
+    ends = [
+        [float(y) for y in segment[:, 1]]
+        for collection in figure.axes[0].collections
+        for segment in collection.get_segments()  # type: ignore[attr-defined]
+    ]
+    assert [pytest.approx(45e3), pytest.approx(60e3)] in ends
+
+
+def test_a_contender_keeps_its_colour_when_another_is_absent() -> None:
+    both = style.looks(estimates(), binding(plots.kinds()["bars"]))
+    alone = style.looks(estimates().query("label == 'RocksDB'"), binding(plots.kinds()["bars"]))
+    assert alone[("RocksDB",)].colour == both[("RocksDB",)].colour
+    assert both[("LevelDB",)].colour != both[("RocksDB",)].colour
+
+
+def test_a_second_series_column_changes_line_and_hatch_not_colour() -> None:
+    two = Binding(series=("label", "workload"))
+    looks = style.looks(estimates(), two)
+    assert looks[("RocksDB", "A")].colour == looks[("RocksDB", "C")].colour
+    assert looks[("RocksDB", "A")].hatch != looks[("RocksDB", "C")].hatch
+    assert looks[("RocksDB", "A")].line != looks[("RocksDB", "C")].line
+
+
+def test_shares_of_a_stack_add_up_to_100() -> None:
+    table = pd.concat([estimates(), estimates().assign(part="page cache")]).query("status == 'ok'")
+    bound = binding(plots.kinds()["stacked"])
+    shared = Binding(**{**bound.__dict__, "options": {"share": True}})
+    figure = plots.kinds()["stacked"].draw(table, shared)
+    tops = [bar.get_y() + bar.get_height() for bar in figure.axes[0].patches]
+    assert max(tops) == pytest.approx(100)
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (48213.0, "op/s", "48.2 kop/s"),
+        (1.5e6, "ns", "1.50 ms"),
+        (1500.0, "ns/op", "1.50 µs/op"),
+        (float(1 << 30), "byte", "1.00 GiB"),
+        (2.9, "ratio", "2.90"),
+        (0.0, "op", "0 op"),
+        (2.0, "s", "2.00 s"),
+        (3.5, "call/op", "3.50 call/op"),
+    ],
+)
+def test_quantities_read_well(value: float, unit: str, text: str) -> None:
+    assert quantity(value, unit) == text
+
+
+def test_axis_values_read_as_they_are_written() -> None:
+    assert axis_text(1 << 30, "byte") == "1 GiB"
+    assert axis_text(np.int64(64 << 20), "byte") == "64 MiB"
+    assert axis_text(4.0, "") == "4"
+    assert axis_text(1_000_000.0, "") == "1000000"
+    assert axis_text(0.8, "") == "0.8"
+    assert axis_text(True, "") == "true"
+    assert axis_text(float("nan"), "byte") == "–"
+    assert three_digits(0.0123456) == "0.0123"

@@ -1,0 +1,84 @@
+"""The experiments, profiles and workloads of this checkout, against engines like the real ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from fakes import engines
+from ruamel.yaml import YAML
+
+from kvdyno.model.axes import RUNS_OPERATIONS
+from kvdyno.model.engine import Engine
+from kvdyno.model.project import Project
+from kvdyno.model.properties import read_properties
+from kvdyno.plan import estimate, make_plan
+from kvdyno.spec import list_experiments, load_experiment, load_profiles
+from kvdyno.spec.form import (
+    ClaimForm,
+    EngineForm,
+    ExperimentForm,
+    FigureForm,
+    Form,
+    MeasureForm,
+    PhasesForm,
+    ProfileForm,
+    TableForm,
+)
+
+PROJECT = Project.find(start=Path(__file__))
+
+
+def shipped(folder: Path) -> Engine:
+    """An adapter with the presets that it ships, and the options that they set."""
+    presets = YAML(typ="safe", pure=True).load(folder / "presets.yaml")
+    options = {name: {o: str(v) for o, v in preset["options"].items()} for name, preset in presets.items()}
+    names = dict.fromkeys(option for preset in options.values() for option in preset)
+    described = tuple(engines.option(name, "text", "") for name in names)
+    return engines.engine(folder.name, options=described, presets=options)
+
+
+CATALOG = {
+    path.parent.name: shipped(path.parent) for path in PROJECT.root.glob("engines/adapters/*/presets.yaml")
+}
+FORMS = (ExperimentForm, EngineForm, PhasesForm, MeasureForm, FigureForm, TableForm, ClaimForm, ProfileForm)
+WORKLOADS = sorted(PROJECT.workloads.glob("*.properties"))
+
+
+@pytest.mark.parametrize("profile", load_profiles(PROJECT))
+@pytest.mark.parametrize("name", [each.name for each in list_experiments(PROJECT)])
+def test_an_experiment_has_no_mistake(name: str, profile: str) -> None:
+    experiment = load_experiment(name, project=PROJECT, catalog=CATALOG, profile=profile)
+    assert make_plan(experiment, catalog=CATALOG, project=PROJECT).runs
+
+
+def test_quickstart_is_quick_and_bigger_than_memory() -> None:
+    experiment = load_experiment("quickstart", project=PROJECT, catalog=CATALOG)
+    plan = make_plan(experiment, catalog=CATALOG, project=PROJECT)
+    assert estimate(plan).seconds < 6 * 60
+    assert {point.axes["workload"] for point in plan.points} == {"p", "a", "c", "e100"}
+    for point in plan.points:
+        assert point.dataset is not None
+        assert point.dataset.bytes > 3.9 * point.cap_bytes
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_key_is_documented(form: type[Form]) -> None:
+    text = (PROJECT.root / "docs" / "formats.md").read_text()
+    section = text[text.index("## Experiment files") :]
+    assert [key for key in form.model_fields if f"{key}`" not in section] == []
+
+
+@pytest.mark.parametrize("path", WORKLOADS, ids=lambda path: path.stem)
+def test_a_workload_says_what_it_is_and_adds_up(path: Path) -> None:
+    properties = {name: found.text for name, found in read_properties(path).items()}
+    assert path.read_text().startswith("# ")
+    assert "# Source: " in path.read_text()
+    assert int(properties["fieldcount"]) * int(properties["fieldlength"]) == 800
+    shares = [float(text) for name, text in properties.items() if name.endswith("proportion")]
+    assert sum(shares) == pytest.approx(0 if properties.get(RUNS_OPERATIONS) == "false" else 1)
+
+
+def test_no_two_workloads_are_the_same() -> None:
+    meant = [{name: each.text for name, each in read_properties(path).items()} for path in WORKLOADS]
+    assert all(meant.count(each) == 1 for each in meant)
