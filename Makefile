@@ -53,8 +53,7 @@ format: venv  ## Rewrite the sources in the project's format
 sanitize: packages  ## Build with sanitizers and run the C++ tests under them
 	@for preset in $(SANITIZERS); do \
 	  cmake --preset $$preset >/dev/null && cmake --build --preset $$preset -j $(JOBS) && \
-	  TSAN_OPTIONS=suppressions=$(CURDIR)/engines/adapters/tsan.supp \
-	    ctest --test-dir build-$$preset --output-on-failure -j $(JOBS) || exit 1; \
+	  ctest --test-dir build-$$preset --output-on-failure -j $(JOBS) || exit 1; \
 	done
 
 bench-driver: build  ## Measure the driver's own cost beside the engines' (nothing else may run)

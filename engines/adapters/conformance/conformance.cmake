@@ -16,5 +16,5 @@ function(kvdyno_add_conformance name keyless_rows)
     TEST_FILTER "-${excused}"
     PROPERTIES LABELS conformance TIMEOUT 300
     # Engines come as packages without thread sanitizer, which cannot see how they synchronise.
-    ENVIRONMENT TSAN_OPTIONS=ignore_noninstrumented_modules=1)
+    ENVIRONMENT "TSAN_OPTIONS=ignore_noninstrumented_modules=1:suppressions=${KVDYNO_CONFORMANCE_DIR}/tsan.supp")
 endfunction()
