@@ -56,10 +56,12 @@ claims:
 """
 
 _LAUNCHER = """\
+import signal
 import sys
 from pathlib import Path
 from kvdyno import cli
 from kvdyno.store import lock
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # which nohup had ignored, and children inherit that
 place = Path(sys.argv.pop(1))
 lock._default_path = lambda: place
 cli.main()
