@@ -14,6 +14,10 @@ std::string_view CodeName(Code code) {
       return "unsupported";
     case Code::kIoError:
       return "io error";
+    case Code::kNoSpace:
+      return "no space";
+    case Code::kReadOnly:
+      return "read only";
     case Code::kCorruption:
       return "corruption";
     case Code::kBusy:

@@ -15,7 +15,9 @@ enum class Code : uint8_t {
   kNotFound,         // the key does not exist; an answer, not a failure
   kInvalidArgument,  // the caller's input is wrong
   kUnsupported,      // this engine has no such operation
-  kIoError,          // the operating system refused; no space included
+  kIoError,          // the operating system refused
+  kNoSpace,          // the disk, or a limit on it, is full; may succeed later
+  kReadOnly,         // opened for reading, or no longer writable after a failed sync
   kCorruption,       // stored data is not what was written
   kBusy,             // somebody else holds the resource
   kInternal,         // a defect

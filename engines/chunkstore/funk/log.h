@@ -1,0 +1,58 @@
+// Log: a chunk's newest entries on disk, as runs in the order in which flushes wrote them.
+// Immutable: a flush makes the next Log from the last one and its run. Finds keys by the ordered index or
+// by Bloom parts, as options say; both are made from the runs when first needed after recovery.
+// Safe from any thread.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "chunkstore/options.h"
+#include "core/entry.h"
+#include "funk/run.h"
+
+namespace chunkstore {
+
+struct LogPolicy {
+  LogLookup lookup = LogLookup::kIndex;
+  int bloom_split = 16;
+  double bloom_bits = 10;
+  uint64_t piece_bytes = 0;  // log limit / bloom_split: bytes of one Bloom part's piece
+};
+
+class Log {
+ public:
+  // From recovered runs, oldest first; no index yet.
+  Log(const LogPolicy* policy, std::vector<std::shared_ptr<const Run>> runs);
+  ~Log();
+  // This log with one run more; takes over the index by merging. `keys` are the run's.
+  std::unique_ptr<Log> With(std::shared_ptr<const Run> run, const std::vector<RunKey>& keys) const;
+
+  bool empty() const { return runs_.empty(); }
+  uint64_t bytes() const;    // of all runs on disk
+  uint64_t entries() const;
+  size_t memory() const;     // of index or filters, if made
+  const std::vector<std::shared_ptr<const Run>>& runs() const { return runs_; }
+
+  // The newest version at or below `version`. *searched_bytes grows by the log bytes that were looked
+  // through (kIndex: one block; kBloom: whole pieces).
+  Status Lookup(const ReadContext& context, std::string_view key, uint64_t hash, Version version,
+                std::string* value, LookupResult* result, uint64_t* searched_bytes) const;
+  // All entries in order. With the index only blocks that are needed are read, each run's last block
+  // being kept at hand; with Bloom parts the runs are merged.
+  std::unique_ptr<EntryCursor> NewCursor(const ReadContext& context, size_t span) const;
+
+ private:
+  const LogPolicy* policy_;
+  std::vector<std::shared_ptr<const Run>> runs_;
+};
+
+// Merges cursors: entries in order, and of entries with the same key and version only the first
+// cursor's. Owns them.
+std::unique_ptr<EntryCursor> NewMergingCursor(std::vector<std::unique_ptr<EntryCursor>> cursors);
+
+}  // namespace chunkstore

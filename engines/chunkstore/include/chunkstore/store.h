@@ -1,0 +1,166 @@
+// The chunk store: a durable, ordered key-value store partitioned by key range.
+// This header is the whole public interface (with options.h); c.h is the same for C.
+//
+// Keys are any bytes, up to 64 KiB; values any bytes, up to 256 MiB; both may be empty. Keys are
+// ordered bytewise, as unsigned. Every method of Store may be called from any thread. Views passed in
+// must live until the call returns. The store knows no driver and no experiment.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "chunkstore/options.h"
+#include "kvdyno/base/status.h"
+
+namespace chunkstore {
+
+using kvdyno::Status;
+
+inline constexpr size_t kMaxKeyBytes = size_t{64} << 10;
+inline constexpr size_t kMaxValueBytes = size_t{256} << 20;
+
+class StoreImpl;
+
+// Writes that happen together: after a crash all of them are there or none, and no reader sees a
+// part. A later operation on a key wins over an earlier one of the same batch. One thread at a time.
+class WriteBatch {
+ public:
+  void Put(std::string_view key, std::string_view value);
+  void Delete(std::string_view key);
+  void Clear();
+  size_t count() const { return count_; }
+  size_t bytes() const { return operations_.size(); }
+
+ private:
+  friend class StoreImpl;
+  std::string operations_;  // as in a stage's record, see stage/record.h
+  size_t count_ = 0;
+  size_t largest_key_ = 0, largest_value_ = 0;
+};
+
+// A moment of the store. Reads at a snapshot see exactly what was written before it. Release it:
+// what it sees is kept on disk as long as it lives.
+class Snapshot {
+ public:
+  virtual ~Snapshot() = default;
+  virtual uint64_t version() const = 0;
+};
+
+struct ReadOptions {
+  const Snapshot* snapshot = nullptr;  // null: the moment of the call
+  bool fill_cache = true;              // false: a long scan leaves the caches as they are
+};
+
+struct ScanOptions {
+  std::string_view start = {};     // inclusive; empty: from the first key
+  std::string_view end = {};       // exclusive; empty: to the last key
+  uint64_t limit = 0;              // rows at most; 0: no limit
+  bool reverse = false;            // from the end of the range downwards
+  const Snapshot* snapshot = nullptr;
+  bool fill_cache = true;
+};
+
+// Rows in key order, at one moment: the iterator's creation, or its snapshot. Any number of
+// iterators may live; an iterator belongs to one thread at a time and must be gone before its store.
+// Keys and values live until the next movement. After an error Valid() is false and status() tells.
+class Iterator {
+ public:
+  virtual ~Iterator() = default;
+  virtual bool Valid() const = 0;
+  virtual void SeekToFirst() = 0;
+  virtual void SeekToLast() = 0;
+  virtual void Seek(std::string_view key) = 0;         // the first row at or after the key
+  virtual void SeekForPrev(std::string_view key) = 0;  // the last row at or before the key
+  virtual void Next() = 0;                             // only when Valid()
+  virtual void Prev() = 0;
+  virtual std::string_view key() const = 0;
+  virtual std::string_view value() const = 0;
+  virtual Status status() const = 0;
+};
+
+// One of the store's own numbers. Cumulative ones count since Open.
+struct Statistic {
+  std::string name;  // "munk_gets", "log_debt"; docs/chunkstore.md lists them
+  double value = 0;
+  std::string unit;  // "op", "byte", "s", "us", "count", "ratio"
+  bool cumulative = true;
+};
+
+// What Open found and did.
+struct RecoveryReport {
+  bool clean = true;             // the last process closed the store
+  uint64_t recovered_records = 0;  // read back from the staging ring
+  uint64_t recovered_bytes = 0;
+  uint64_t dropped_bytes = 0;    // of the ring, beyond the last readable record; 0 after a mere kill
+  std::string dropped_reason;    // empty when nothing was dropped
+  double seconds = 0;
+};
+
+// What VerifyChecksums and Repair found.
+struct CheckReport {
+  uint64_t files = 0, blocks = 0, entries = 0;
+  std::vector<std::string> problems;  // "segment 12 at offset 4096: block checksum: expected …, got …"
+};
+
+class Store {
+ public:
+  // Opens the store in an existing directory or, if told so, makes one there. Errors: Busy when
+  // another process (or store) holds it; Unsupported for another format version, which it names;
+  // Corruption for damage, which file and offset tell (Repair may help); InvalidArgument for an
+  // option out of range.
+  static Status Open(const Options& options, const std::string& directory,
+                     std::unique_ptr<Store>* store);
+  // Salvages what is readable of a store that does not open, and leaves a store that does. The
+  // report says what was lost. Touches nothing when the store opens as it is.
+  static Status Repair(const Options& options, const std::string& directory, CheckReport* report);
+  // Removes a store and nothing else; refuses a directory that holds foreign files.
+  static Status Destroy(const Options& options, const std::string& directory);
+
+  // Closes: waits for calls in other threads, flushes, releases. Errors are lost here: call Close.
+  virtual ~Store() = default;
+  // Flushes and releases everything; afterwards every call answers InvalidArgument.
+  virtual Status Close() = 0;
+
+  virtual Status Put(std::string_view key, std::string_view value) = 0;
+  virtual Status Delete(std::string_view key) = 0;  // of an absent key: Ok
+  virtual Status Write(const WriteBatch& batch) = 0;
+
+  // NotFound leaves *value unspecified. *value's capacity is reused.
+  virtual Status Get(const ReadOptions& options, std::string_view key, std::string* value) = 0;
+  Status Get(std::string_view key, std::string* value) { return Get(ReadOptions{}, key, value); }
+  // All at one moment. statuses[i] and values[i] belong to keys[i]; both are resized.
+  virtual void MultiGet(const ReadOptions& options, const std::vector<std::string_view>& keys,
+                        std::vector<std::string>* values, std::vector<Status>* statuses) = 0;
+
+  // Calls `row` for each row of the range, in order, until it returns false (which is no error).
+  // The views live during the call; `row` must not call the store.
+  using RowFunction = std::function<bool(std::string_view key, std::string_view value)>;
+  virtual Status Scan(const ScanOptions& options, const RowFunction& row) = 0;
+  virtual std::unique_ptr<Iterator> NewIterator(const ReadOptions& options) = 0;
+  virtual std::unique_ptr<Snapshot> GetSnapshot() = 0;
+
+  // Everything written before survives a power loss.
+  virtual Status Checkpoint() = 0;
+  // Writes the staging ring into the chunks and waits until no background work is left.
+  virtual Status Flush() = 0;
+  // Reorganises every chunk: no logs are left, nothing superseded stays.
+  virtual Status Compact() = 0;
+
+  virtual std::vector<Statistic> GetStatistics() const = 0;
+  // "stats" (a table for people), "chunks" (one line each), "options", "recovery",
+  // "num-chunks"; false for an unknown name.
+  virtual bool GetProperty(std::string_view name, std::string* value) const = 0;
+  // Reads every block of every live file. Ok with problems listed in the report.
+  virtual Status VerifyChecksums(CheckReport* report) = 0;
+  virtual const RecoveryReport& recovery() const = 0;
+  virtual const Options& options() const = 0;  // as resolved at Open
+};
+
+// "0.1.0"; a directory's format version is a number of its own.
+std::string_view Version();
+
+}  // namespace chunkstore

@@ -1,0 +1,44 @@
+// Arbiter: shares the adaptive part of the memory budget among munks, rows and blocks.
+// Pure decision: observations in, sizes out; no threads, no clock, no caches. The benefit of a byte
+// is estimated from ghost lists (Megiddo & Modha 2003, ARC; here one ghost list per cache): what a
+// slightly larger cache would have served, times what a service saves, per byte it would have cost.
+#pragma once
+
+#include <cstdint>
+
+namespace chunkstore {
+
+struct CacheShare {
+  uint64_t bytes = 0;
+  bool adaptive = false;  // false: fixed by an option
+};
+
+struct CacheShares {
+  CacheShare munks, rows, blocks;
+};
+
+// Since the last decision.
+struct CacheObservation {
+  uint64_t hits = 0;
+  uint64_t ghost_hits = 0;   // would have been served by a cache of twice the size
+  uint64_t misses = 0;
+  uint64_t memory = 0;       // bytes in use
+};
+
+class Arbiter {
+ public:
+  // `total`: bytes for all three; fixed shares are taken out first, the rest starts as a third each.
+  Arbiter(uint64_t total, CacheShares shares);
+  const CacheShares& shares() const { return shares_; }
+  // Moves at most 1/32 of the adaptive bytes from the share that earns least to the one that earns most;
+  // nothing when the difference is within noise (fewer than 1000 operations, or below 20 %). No adaptive
+  // share falls below 1/16 of the adaptive bytes. True when something moved.
+  bool Decide(const CacheObservation& munks, const CacheObservation& rows,
+              const CacheObservation& blocks);
+
+ private:
+  CacheShares shares_;
+  uint64_t adaptive_total_ = 0;
+};
+
+}  // namespace chunkstore

@@ -1,0 +1,34 @@
+// Arena: memory given out in pieces and freed as a whole.
+// Owns blocks of growing size. Allocate is safe from any thread (a lock-free bump, a mutex only where
+// a block ends); the rest is not.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <vector>
+
+namespace chunkstore {
+
+class Arena {
+ public:
+  explicit Arena(size_t first_block_bytes = 4096);
+  ~Arena();
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+
+  char* Allocate(size_t bytes);  // aligned to 8
+  std::string_view Copy(std::string_view bytes);
+  size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }  // taken from the system
+
+ private:
+  struct Block;
+  std::atomic<Block*> current_;
+  std::atomic<size_t> bytes_{0};
+  std::mutex grow_;
+};
+
+}  // namespace chunkstore

@@ -1,0 +1,69 @@
+// Munk: a chunk's whole content in memory, newest writes included.
+// A sorted array, immutable, searched by bisection (on 8 bytes of each key beyond their common prefix),
+// and a skip list of what was written since. Merging the two (a munk rebalance) makes a new munk.
+//
+// Life: a munk is published while `loading`: writers insert into it from then on, readers ignore it.
+// Its maker waits for pending writes, fills the array with all that was written before, and
+// activates it. A munk being replaced names its successors, and writers insert into those too, so
+// that nothing is lost between the copy and the switch.
+//
+// Threads: Insert, Lookup and cursors from any thread that is pinned (concurrency/slots.h); Fill,
+// Activate and SetSuccessors by background work, one at a time.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/entry.h"
+#include "memory/arena.h"
+#include "memory/skiplist.h"
+
+namespace chunkstore {
+
+class Munk {
+ public:
+  // Holds keys in [min_key, max_key); an empty max_key has no bound.
+  Munk(std::string min_key, std::string max_key);
+  ~Munk();
+
+  bool Covers(std::string_view key) const {
+    return key >= min_key_ && (max_key_.empty() || key < max_key_);
+  }
+  std::string_view min_key() const { return min_key_; }
+  std::string_view max_key() const { return max_key_; }
+
+  // Copies key and value, and inserts into the successors that cover the key.
+  void Insert(const Entry& entry);
+  // In entry order. Before Activate; one thread.
+  void Fill(const Entry& entry);
+  // Readers may use it from now on, at versions at or above `complete_from`: below, older versions that
+  // they would need may be missing.
+  void Activate(Version complete_from);
+  bool active() const { return active_.load(std::memory_order_acquire); }
+  Version complete_from() const { return complete_from_; }
+
+  // The newest version at or below `version`; only when active and version >= complete_from().
+  bool Lookup(std::string_view key, Version version, Entry* entry) const;
+  std::unique_ptr<EntryCursor> NewCursor() const;
+
+  // Munks (one or two; kept alive by the caller until readers have left) that replace this one.
+  void SetSuccessors(std::vector<Munk*> successors);
+
+  size_t memory() const;         // all of it, in bytes
+  size_t appended_bytes() const; // in the skip list
+  size_t appended() const { return list_.count(); }
+  size_t entries() const;
+
+ private:
+  std::string min_key_, max_key_;
+  std::atomic<bool> active_{false};
+  Version complete_from_ = 0;
+  Arena arena_;
+  SkipList list_;
+};
+
+}  // namespace chunkstore

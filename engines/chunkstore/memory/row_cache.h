@@ -1,0 +1,45 @@
+// RowCache: single rows of chunks that are not in memory as a whole.
+// As published (EvenDB, section 3.2): a queue of three hash tables; rows enter the head, a row found in
+// an older table moves to the head, and when the head is full the tail is dropped as a whole.
+// Sharded; each shard has a lock and its own queue. Safe from any thread.
+//
+// Staleness: a reader that goes to disk takes Stamp(hash) before it looks anywhere, and inserts
+// with that stamp; a flush calls Refresh for every key whose newest version left the stage, and Refresh
+// moves the stamp of the key's shard slot, so that a late insert of an older row is refused.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "core/entry.h"
+
+namespace chunkstore {
+
+class RowCache {
+ public:
+  explicit RowCache(size_t capacity);
+  ~RowCache();
+
+  // A number that changes whenever a key with this hash may have been refreshed (striped).
+  uint64_t Stamp(uint64_t hash) const;
+  // True: the newest flushed version of the key is cached, a value (copied) or a deletion.
+  bool Lookup(std::string_view key, uint64_t hash, std::string* value, EntryType* type,
+              Version* version);
+  // Caches what a read found, unless the stamp has changed since. Rows above a shard's sixteenth are
+  // not cached.
+  void Insert(std::string_view key, uint64_t hash, const Entry& entry, uint64_t stamp);
+  // A newer version was flushed: replaces the row if it is cached, never adds one; moves the stamp.
+  void Refresh(std::string_view key, uint64_t hash, const Entry& entry);
+
+  void SetCapacity(size_t bytes);
+  size_t capacity() const;
+  size_t memory() const;
+  struct Counts {
+    uint64_t hits = 0, misses = 0, ghost_hits = 0, inserts = 0, drops = 0, refused = 0;
+  };
+  Counts counts() const;
+};
+
+}  // namespace chunkstore
