@@ -28,9 +28,45 @@ std::string_view CodeName(Code code) {
   return "unknown code";
 }
 
+struct Status::Detail {
+  std::string message;
+  std::string file;
+  uint64_t offset = 0;
+};
+
+Status::Status(Code code, std::string message) : code_(code) {
+  if (!message.empty()) detail_.reset(new Detail{std::move(message), {}, 0});
+}
+
+void Status::Free::operator()(Detail* detail) const { delete detail; }
+
+Status::DetailPtr Status::Clone(const Detail& detail) { return DetailPtr(new Detail(detail)); }
+
+const Status::Detail& Status::Nothing() {
+  static const Detail nothing;
+  return nothing;
+}
+
+Status Status::WithPlace(std::string file, uint64_t offset) const {
+  Status placed = *this;
+  if (ok()) return placed;
+  if (!placed.detail_) placed.detail_ = Clone(Nothing());
+  placed.detail_->file = std::move(file);
+  placed.detail_->offset = offset;
+  return placed;
+}
+
+const std::string& Status::message() const { return (detail_ ? *detail_ : Nothing()).message; }
+const std::string& Status::file() const { return (detail_ ? *detail_ : Nothing()).file; }
+uint64_t Status::offset() const { return detail_ ? detail_->offset : 0; }
+
 std::string Status::ToString() const {
   std::string text(CodeName(code_));
-  if (!message_.empty()) text.append(": ").append(message_);
+  if (!message().empty()) text.append(": ").append(message());
+  if (!file().empty()) {
+    text.append(" (").append(file()).append(" at offset ");
+    text.append(std::to_string(offset())).append(")");
+  }
   return text;
 }
 

@@ -1,0 +1,165 @@
+#include "posix_files.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "posix_error.h"
+
+namespace kvdyno {
+namespace {
+
+constexpr mode_t kFileMode = 0644;
+constexpr size_t kZerosAtOnce = size_t{1} << 20;
+
+bool Aligned(uint64_t value) { return value % kDirectAlignment == 0; }
+bool Aligned(const void* address) { return Aligned(reinterpret_cast<uintptr_t>(address)); }
+size_t AlignedDown(size_t value) { return value - value % kDirectAlignment; }
+
+Status Misaligned(std::string_view call, const std::string& path, uint64_t offset, size_t length) {
+  return Status::InvalidArgument(std::string(call) + " " + path +
+                                 ": expected offset, length and address aligned to " +
+                                 std::to_string(kDirectAlignment) + ", got offset " +
+                                 std::to_string(offset) + ", length " + std::to_string(length));
+}
+
+// Some file systems accept O_DIRECT and then refuse every transfer.
+bool StopDirect(const Descriptor& file) {
+  const int flags = ::fcntl(file.get(), F_GETFL);
+  return flags != -1 && ::fcntl(file.get(), F_SETFL, flags & ~O_DIRECT) == 0;
+}
+
+// Retrying a failed sync could report success for pages that the kernel has dropped.
+Status SyncOnce(const std::string& path, const Descriptor& file, bool failed_before, bool* failed) {
+  if (failed_before) {
+    return Status::IoError("sync " + path + ": expected a file without a failed sync before");
+  }
+  if (Uninterrupted([&] { return ::fdatasync(file.get()); }) == 0) return Status::Ok();
+  *failed = true;
+  return ErrnoStatus("fdatasync", path, errno);
+}
+
+}  // namespace
+
+Descriptor OpenMaybeDirect(const std::string& path, int flags, bool* direct) {
+  const auto open = [&](int extra) {
+    return Descriptor(
+        Uninterrupted([&] { return ::open(path.c_str(), flags | extra | O_CLOEXEC, kFileMode); }));
+  };
+  if (*direct) {
+    Descriptor file = open(O_DIRECT);
+    if (file.open() || errno != EINVAL) return file;
+    *direct = false;
+  }
+  return open(0);
+}
+
+PosixRandomAccessFile::PosixRandomAccessFile(std::string path, Descriptor file, uint64_t size,
+                                             bool direct)
+    : path_(std::move(path)), file_(std::move(file)), size_(size), direct_(direct) {
+  if (!direct) ::posix_fadvise(file_.get(), 0, 0, POSIX_FADV_RANDOM);
+}
+
+Status PosixRandomAccessFile::Read(uint64_t offset, size_t length, char* buffer,
+                                   size_t* read) const {
+  *read = 0;
+  bool as_direct = direct();
+  if (as_direct && !(Aligned(offset) && Aligned(length) && Aligned(buffer))) {
+    return Misaligned("read", path_, offset, length);
+  }
+  size_t done = 0;
+  while (done < length) {
+    const ssize_t got = Uninterrupted([&] {
+      return ::pread(file_.get(), buffer + done, length - done, static_cast<off_t>(offset + done));
+    });
+    if (got < 0 && errno == EINVAL && as_direct && StopDirect(file_)) {
+      as_direct = false;
+      direct_.store(false, std::memory_order_relaxed);
+      ::posix_fadvise(file_.get(), 0, 0, POSIX_FADV_RANDOM);
+      continue;
+    }
+    if (got < 0) return ErrnoStatus("pread", path_, offset + done, errno);
+    const size_t reached = done + static_cast<size_t>(got);
+    // A direct read goes on at an aligned place; one that brings less than a block has met the end.
+    const bool ends =
+        got == 0 || offset + reached >= size_ || (as_direct && AlignedDown(reached) == done);
+    done = as_direct && !ends ? AlignedDown(reached) : reached;
+    if (ends) break;
+  }
+  *read = done;
+  return Status::Ok();
+}
+
+PosixWritableFile::PosixWritableFile(std::string path, Descriptor file, bool aligned, bool direct)
+    : path_(std::move(path)), file_(std::move(file)), aligned_(aligned), direct_(direct) {}
+
+Status PosixWritableFile::Append(std::string_view bytes) {
+  if (aligned_ && !(Aligned(bytes.size()) && Aligned(bytes.data()))) {
+    return Misaligned("append", path_, size_, bytes.size());
+  }
+  size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t put = Uninterrupted([&] {
+      return ::pwrite(file_.get(), bytes.data() + done, bytes.size() - done,
+                      static_cast<off_t>(size_ + done));
+    });
+    if (put < 0 && errno == EINVAL && direct_ && StopDirect(file_)) {
+      direct_ = false;
+      continue;
+    }
+    if (put < 0) return ErrnoStatus("pwrite", path_, size_ + done, errno);
+    const size_t reached = done + static_cast<size_t>(put);
+    const size_t next = direct_ && reached < bytes.size() ? AlignedDown(reached) : reached;
+    if (next == done) {
+      return Status::IoError("pwrite " + path_ + " at offset " + std::to_string(size_ + done) +
+                             ": expected " + std::to_string(bytes.size() - done) +
+                             " bytes, wrote " + std::to_string(put));
+    }
+    done = next;
+  }
+  size_ += done;
+  return Status::Ok();
+}
+
+Status PosixWritableFile::Sync() { return SyncOnce(path_, file_, sync_failed_, &sync_failed_); }
+
+PosixMappedFile::PosixMappedFile(std::string path, Descriptor file, char* data, size_t size)
+    : path_(std::move(path)), file_(std::move(file)), data_(data), size_(size) {}
+
+PosixMappedFile::~PosixMappedFile() { ::munmap(data_, size_); }
+
+// Linux keeps one page cache for mappings and descriptors: fdatasync writes the mapping's dirty
+// pages.
+Status PosixMappedFile::Sync() {
+  bool failed = false;
+  const Status status = SyncOnce(path_, file_, sync_failed_.load(), &failed);
+  if (failed) sync_failed_.store(true);
+  return status;
+}
+
+Status AllocateZeros(const std::string& path, const Descriptor& file, size_t size) {
+  const auto end = static_cast<off_t>(size);
+  if (Uninterrupted([&] { return ::fallocate(file.get(), 0, 0, end); }) == 0) return Status::Ok();
+  if (errno != EOPNOTSUPP && errno != ENOSYS) return ErrnoStatus("fallocate", path, errno);
+  const std::vector<char> zeros(std::min(size, kZerosAtOnce));
+  for (size_t done = 0; done < size;) {
+    const size_t length = std::min(zeros.size(), size - done);
+    const ssize_t put = Uninterrupted(
+        [&] { return ::pwrite(file.get(), zeros.data(), length, static_cast<off_t>(done)); });
+    if (put <= 0) return ErrnoStatus("pwrite", path, done, put < 0 ? errno : EIO);
+    done += static_cast<size_t>(put);
+  }
+  return Status::Ok();
+}
+
+Status AllocateHoles(const std::string& path, const Descriptor& file, size_t size) {
+  const auto end = static_cast<off_t>(size);
+  if (Uninterrupted([&] { return ::fallocate(file.get(), 0, 0, end); }) == 0) return Status::Ok();
+  // Where this is unsupported, creation has written every block.
+  if (errno == EOPNOTSUPP || errno == ENOSYS) return Status::Ok();
+  return ErrnoStatus("fallocate", path, errno);
+}
+
+}  // namespace kvdyno
