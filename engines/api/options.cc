@@ -22,6 +22,34 @@ std::string Joined(const std::vector<std::string>& words) {
   return text;
 }
 
+std::string WordOf(const std::vector<NamedBytes>& words, uint64_t value) {
+  for (const NamedBytes& named : words) {
+    if (named.value == value) return named.word;
+  }
+  return {};
+}
+
+// Accepts words beside what the option reads already, and spells them.
+void AcceptWords(uint64_t* value, const std::vector<NamedBytes>& words, OptionDescriptor* option) {
+  for (const NamedBytes& named : words) option->words.push_back(named.word);
+  option->set = [value, words, set = option->set](std::string_view text) {
+    for (const NamedBytes& named : words) {
+      if (named.word != text) continue;
+      *value = named.value;
+      return Status::Ok();
+    }
+    Status status = set(text);
+    if (status.ok()) return status;
+    std::vector<std::string> known;
+    for (const NamedBytes& named : words) known.push_back(named.word);
+    return Status(status.code(), status.message() + "; known words: " + Joined(known));
+  };
+  option->get = [value, words, get = option->get] {
+    const std::string word = WordOf(words, *value);
+    return word.empty() ? get() : word;
+  };
+}
+
 // The shortest spelling that reads back as the same number.
 template <typename Number>
 std::string Spell(Number value) {
@@ -143,8 +171,11 @@ void OptionTable::Real(std::string name, double* value, OptionNote note) {
   Add(Numeric(std::move(name), value, std::move(note), kReal));
 }
 
-void OptionTable::Bytes(std::string name, uint64_t* value, OptionNote note) {
-  Add(Numeric(std::move(name), value, std::move(note), kBytes));
+void OptionTable::Bytes(std::string name, uint64_t* value, OptionNote note,
+                        const std::vector<NamedBytes>& words) {
+  OptionDescriptor option = Numeric(std::move(name), value, std::move(note), kBytes);
+  if (!words.empty()) AcceptWords(value, words, &option);
+  Add(std::move(option));
 }
 
 void OptionTable::Seconds(std::string name, double* value, OptionNote note) {

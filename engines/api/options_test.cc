@@ -127,6 +127,25 @@ TEST_F(OptionTableTest, AWordCanStandForTheDefault) {
   EXPECT_EQ(Error("other", "1"), "option other: expected 4KiB or more, got '1'");
 }
 
+TEST_F(OptionTableTest, WordsCanStandForSizes) {
+  uint64_t size = 0;
+  table_.Bytes("cache", &size, {.effect = "Cache.", .min = 4096, .max = 1 << 30},
+               {{"auto", 0}, {"adaptive", UINT64_MAX}});
+  EXPECT_EQ(table_.descriptors().back().default_text, "auto");
+  EXPECT_EQ(table_.descriptors().back().words, (std::vector<std::string>{"auto", "adaptive"}));
+  EXPECT_TRUE(table_.Set("cache", "adaptive").ok());
+  EXPECT_EQ(size, UINT64_MAX);
+  EXPECT_EQ(table_.Values().at("cache"), "adaptive");
+  EXPECT_TRUE(table_.Set("cache", "8KiB").ok());
+  EXPECT_EQ(size, 8192u);
+  EXPECT_EQ(table_.Values().at("cache"), "8KiB");
+  EXPECT_EQ(Error("cache", "0"),
+            "option cache: expected from 4KiB to 1GiB, got '0'; known words: auto, adaptive");
+  EXPECT_NE(Error("cache", "adaptve").find("known words: auto, adaptive"), std::string::npos);
+  EXPECT_TRUE(table_.Set("cache", "auto").ok());
+  EXPECT_EQ(size, 0u);
+}
+
 TEST_F(OptionTableTest, NamesTheNearestWord) {
   EXPECT_EQ(
       Error("filter", "blom"),

@@ -58,6 +58,7 @@ Json OptionJson(const OptionDescriptor& option) {
     if (option.note.max < std::numeric_limits<double>::max()) json["max"] = option.note.max;
   }
   if (!option.choices.empty()) json["choices"] = option.choices;
+  if (!option.words.empty()) json["words"] = option.words;
   json["shapes_data"] = option.note.shapes_data;
   json["scales"] = option.note.scales;
   return json;

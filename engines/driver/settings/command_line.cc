@@ -67,6 +67,7 @@ void AppendOptions(const std::vector<OptionDescriptor>& options, const std::stri
     for (size_t i = 0; i < option.choices.size(); ++i) {
       *text += (i == 0 ? ": " : ", ") + option.choices[i];
     }
+    for (const std::string& word : option.words) *text += " or " + word;
     *text += "]\n      " + option.note.effect + "\n";
   }
 }

@@ -69,7 +69,8 @@ def _options(console: Console, title: str, options: Sequence[OptionDescription])
     console.print(Text(f"\n{title}", "bold"))
     for option in options:
         marks = [m for m, on in (("shapes the data", option.shapes_data), ("scales", option.scales)) if on]
-        facts = [option.type, f"default {option.default or 'none'}", _range(option), *marks]
+        words = [f"or {word}" for word in option.words]
+        facts = [option.type, f"default {option.default or 'none'}", _range(option), *words, *marks]
         listed = ", ".join(fact for fact in facts if fact)
         hanging(console, f"  {option.name}", Text(listed, "dim"), style="bold")
         console.print(Padding(option.effect, (0, 0, 0, 6)))

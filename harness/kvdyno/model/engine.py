@@ -19,7 +19,10 @@ class Frozen(BaseModel):
 
 
 class OptionDescription(Frozen):
-    """One option of an engine, or one property of a driver. Sizes are in bytes, durations in seconds."""
+    """One option of an engine, or one property of a driver. Sizes are in bytes, durations in seconds.
+
+    `words` ("auto") may be written instead of a number; they have no range and no scale.
+    """
 
     name: str
     type: OptionType
@@ -28,6 +31,7 @@ class OptionDescription(Frozen):
     min: float | None = None
     max: float | None = None
     choices: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
     shapes_data: bool = False
     scales: bool = False
 

@@ -16,10 +16,13 @@ def parse_value(option: OptionDescription, value: AxisValue) -> AxisValue:
 
     Raises ValueError with the option's name, what was expected and what was found.
     """
+    if isinstance(value, str) and value in option.words:
+        return value
     try:
         parsed = _parse(option, value)
     except ValueError as error:
-        raise ValueError(f"{option.name}: {error}") from None
+        hint = f"; known words: {', '.join(option.words)}" if option.words else ""
+        raise ValueError(f"{option.name}: {error}{hint}") from None
     if not isinstance(parsed, (bool, str)):
         _check_range(option, parsed)
     return parsed

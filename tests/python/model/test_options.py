@@ -55,6 +55,16 @@ def test_ranges_are_told_with_units() -> None:
         parse_value(SIZE, "2TiB")
 
 
+def test_words_may_stand_for_sizes() -> None:
+    size = SIZE.model_copy(update={"words": ("auto", "adaptive")})
+    assert parse_value(size, "adaptive") == "adaptive"
+    assert parse_value(size, "4KiB") == 4096
+    assert scale_value(size, "auto", scale=1 / 64) == "auto"
+    assert display_value(size, "auto") == "auto"
+    with pytest.raises(ValueError, match="; known words: auto, adaptive"):
+        parse_value(size, "otto")
+
+
 def test_values_scale() -> None:
     assert scale_value(SIZE, 128 << 20, scale=1 / 64) == 2 << 20
     assert scale_value(SIZE, 100_000, scale=1 / 64) == 1562

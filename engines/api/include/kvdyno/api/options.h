@@ -32,11 +32,18 @@ struct OptionNote {
   std::string default_word = {};
 };
 
+// A size that is written as a word ("auto"): what the engine's own struct says for it.
+struct NamedBytes {
+  std::string word;
+  uint64_t value = 0;
+};
+
 struct OptionDescriptor {
   std::string name;  // without the engine's prefix: "write_buffer_size"
   OptionType type = OptionType::kText;
   OptionNote note;
   std::vector<std::string> choices;  // of kChoice
+  std::vector<std::string> words;    // of kBytes: accepted beside sizes, outside of the range
   std::string default_text;          // as a property file would spell it
   std::function<Status(std::string_view)> set;
   std::function<std::string()> get;  // the value in force, as a property file would spell it
@@ -49,7 +56,10 @@ class OptionTable {
   void Bool(std::string name, bool* value, OptionNote note);
   void Integer(std::string name, int64_t* value, OptionNote note);
   void Real(std::string name, double* value, OptionNote note);
-  void Bytes(std::string name, uint64_t* value, OptionNote note);  // bytes
+  // Sizes in bytes. `words` may stand for values that are no sizes ("adaptive") or follow from
+  // something else ("auto"); such a value is neither checked against the range nor scaled.
+  void Bytes(std::string name, uint64_t* value, OptionNote note,
+             const std::vector<NamedBytes>& words = {});
   void Seconds(std::string name, double* value, OptionNote note);  // seconds
   void Text(std::string name, std::string* value, OptionNote note);
   void Choice(std::string name, std::string* value, std::vector<std::string> choices,
