@@ -12,7 +12,8 @@
 namespace kvdyno::testing {
 
 // One call, as a plan sees it: "read", "append", "sync", "map", "sync mapping", "open", "create",
-// "rename", "remove", "truncate", "punch", "sync directory", "list", "size", "lock", "mkdir".
+// "rename" (the path is the old one), "remove", "truncate", "punch", "sync directory", "list",
+// "size", "lock", "mkdir". Exists has no status to fail with: it is not counted.
 struct Call {
   std::string name;
   std::string path;
@@ -26,12 +27,13 @@ class FaultFileSystem final : public FileSystem {
   ~FaultFileSystem() override;
 
   // Asked before each call; anything but Ok is what the call returns, without reaching the base.
-  // An append may also be cut short: see `partial`.
+  // An append may also be cut short: see WritePartially. Asked by several threads at once where
+  // several threads call. SetPlan, FailCall and FailFrom each replace what was planned before.
   using Plan = std::function<Status(const Call&)>;
-  void SetPlan(Plan plan);                    // null: nothing fails
+  void SetPlan(Plan plan);                        // null: nothing fails
   void FailCall(uint64_t number, Status status);  // this one call, and all later ones work
   void FailFrom(uint64_t number, Status status);  // this call and all later ones
-  void WritePartially(bool partial);          // a failing append writes its first half all the same
+  void WritePartially(bool partial);  // a failing append writes its first half all the same
   uint64_t calls() const;
 
   // --- FileSystem
