@@ -1,0 +1,96 @@
+// Chunk, Funk and ChunkMap: a key range, its files, and the way from a key to its chunk.
+// All three are read without locks by whoever is pinned (concurrency/slots.h) and replaced by background
+// work, which retires what it replaced. They own no policy and do no input/output.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "funk/log.h"
+#include "funk/run.h"
+#include "memory/munk.h"
+
+namespace chunkstore {
+
+// A chunk's files: a sorted table and the log of what was flushed since. Immutable.
+struct Funk {
+  std::shared_ptr<const Run> table;  // null: nothing yet
+  std::shared_ptr<const Log> log;    // never null, may be empty
+
+  uint64_t table_bytes() const { return table ? table->extent().length : 0; }
+  uint64_t log_bytes() const { return log->bytes(); }
+  uint64_t bytes() const { return table_bytes() + log_bytes(); }
+  uint64_t entries() const { return (table ? table->extent().entries : 0) + log->entries(); }
+  bool empty() const { return table == nullptr && log->empty(); }
+};
+
+// How a chunk was used lately. Counted by readers without order, halved by background work.
+struct Heat {
+  std::atomic<uint32_t> reads{0};
+  std::atomic<uint32_t> scans{0};
+};
+
+class Chunk {
+ public:
+  // Takes the funk.
+  Chunk(uint64_t id, std::string min_key, std::string max_key, std::unique_ptr<const Funk> funk)
+      : id(id), min_key(std::move(min_key)), max_key(std::move(max_key)), funk_(funk.release()) {}
+  ~Chunk() {
+    delete funk_.load();
+    delete munk_.load();
+  }
+  Chunk(const Chunk&) = delete;
+  Chunk& operator=(const Chunk&) = delete;
+
+  const uint64_t id;
+  const std::string min_key;  // inclusive
+  const std::string max_key;  // exclusive; empty: no bound
+
+  const Funk& funk() const { return *funk_.load(); }
+  Munk* munk() const { return munk_.load(); }
+  // The munk if it can serve a read at that version, else null.
+  Munk* MunkFor(Version version) const {
+    Munk* munk = munk_.load();
+    return munk != nullptr && munk->active() && version >= munk->complete_from() ? munk : nullptr;
+  }
+
+  // By background work only; both return what was there, to be retired.
+  const Funk* Exchange(std::unique_ptr<const Funk> funk) { return funk_.exchange(funk.release()); }
+  Munk* Exchange(Munk* munk) { return munk_.exchange(munk); }
+
+  // A write enters the munk before it enters its stage's index. So when a munk goes, a read that had seen
+  // the write there could be followed by one that misses it: while `unsettled`, readers without a munk
+  // wait for pending writes first.
+  std::atomic<bool> unsettled{false};
+
+  mutable Heat heat;
+  uint64_t failed_rounds = 0;  // background work: rounds to leave it alone after an error
+
+ private:
+  std::atomic<const Funk*> funk_;
+  std::atomic<Munk*> munk_{nullptr};
+};
+
+// All chunks in key order. Immutable; does not own them.
+class ChunkMap {
+ public:
+  explicit ChunkMap(std::vector<Chunk*> chunks);
+
+  Chunk* Find(std::string_view key) const { return chunks_[Position(key)]; }
+  size_t Position(std::string_view key) const;
+  const std::vector<Chunk*>& chunks() const { return chunks_; }
+  size_t size() const { return chunks_.size(); }
+
+ private:
+  // Bisection runs over eight bytes of each minimal key beyond what all of them share.
+  uint64_t WordOf(std::string_view key) const;
+  std::vector<Chunk*> chunks_;
+  std::string common_;           // prefix of every minimal key but the first, which is empty
+  std::vector<uint64_t> words_;  // of chunks_[1…]
+};
+
+}  // namespace chunkstore

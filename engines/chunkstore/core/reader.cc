@@ -1,0 +1,204 @@
+#include "core/reader.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "kvdyno/base/clock.h"
+#include "kvdyno/base/hash.h"
+#include "testing/seeded_bugs.h"
+
+namespace chunkstore {
+
+namespace {
+
+Status Answer(const Entry& entry, std::string* value) {
+  if (entry.type == EntryType::kDeletion) return Status::NotFound();
+  value->assign(entry.value);
+  return Status::Ok();
+}
+
+// A chunk's reads are counted in the munk policy only roughly: no ordering, no atomic addition.
+void Warm(std::atomic<uint32_t>* heat) {
+  heat->store(heat->load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+Status Reader::Get(std::string_view key, bool fill_cache, std::string* value) {
+  // A batch becomes visible to single gets all at once: while one is being entered into the indexes,
+  // gets read at a moment before or after it.
+  if (state_.batches_pending.load() != 0) {
+    const SnapshotHold moment(&state_.snapshots);
+    state_.slots.WaitForPending(moment.version());
+    return GetAt(key, moment.version(), fill_cache, value);
+  }
+  return GetAt(key, kNewest, fill_cache, value);
+}
+
+Status Reader::GetAt(std::string_view key, Version version, bool fill_cache, std::string* value) {
+  const bool timed = Counters::TimeThis();
+  const uint64_t begin = timed ? kvdyno::NowNs() : 0;
+  Served by = Served::kNowhere;
+  const Status status = GetPinned(key, version, fill_cache, value, &by);
+  state_.counters.Get(by, status.ok() ? value->size() : 0);
+  if (timed) state_.counters.latency(by).Add(kvdyno::NowNs() - begin);
+  return status;
+}
+
+Status Reader::GetPinned(std::string_view key, Version version, bool fill_cache, std::string* value,
+                         Served* by) {
+  const Slots::Pin pin(&state_.slots);
+  const StageList& stages = *state_.stages.load();
+  const Chunk* chunk = state_.map().Find(key);
+  Warm(&chunk->heat.reads);
+  Entry entry;
+  if (const Munk* munk = chunk->MunkFor(version); munk != nullptr) {
+    *by = Served::kMunk;
+    return munk->Lookup(key, version, &entry) ? Answer(entry, value) : Status::NotFound();
+  }
+  if (chunk->unsettled.load()) state_.slots.WaitForPending(state_.clock.load());
+  const uint64_t hash = kvdyno::Hash64(key);
+  for (const auto& stage : stages.stages) {
+    if (stage->MayContain(hash) && stage->Lookup(key, version, &entry)) {
+      *by = Served::kStage;
+      return Answer(entry, value);
+    }
+  }
+  const uint64_t stamp = state_.rows ? state_.rows->Stamp(hash) : 0;
+  EntryType type = EntryType::kValue;
+  Version row_version = 0;
+  if (state_.rows && state_.rows->Lookup(key, hash, value, &type, &row_version) &&
+      row_version <= version) {
+    *by = Served::kRowCache;
+    return type == EntryType::kValue ? Status::Ok() : Status::NotFound();
+  }
+  LookupResult result;
+  const Status status =
+      GetFromFunk(*chunk, key, hash, version, fill_cache, value, by, &result);
+  if (!status.ok() || !result.found) return status.ok() ? Status::NotFound() : status;
+  // Only the newest row may enter: the row cache knows no versions but that one.
+  if (fill_cache && version == kNewest && state_.rows) {
+    const Entry row{key, result.type == EntryType::kValue ? std::string_view(*value) : "",
+                    result.version, result.type};
+    state_.rows->Insert(key, hash, row, stamp);
+  }
+  return result.type == EntryType::kValue ? Status::Ok() : Status::NotFound();
+}
+
+Status Reader::GetFromFunk(const Chunk& chunk, std::string_view key, uint64_t hash, Version version,
+                           bool fill_cache, std::string* value, Served* by, LookupResult* result) {
+  const Funk& funk = chunk.funk();
+  const ReadContext context = state_.read_context(fill_cache);
+  uint64_t searched = 0;
+  if (!funk.log->empty()) {
+    const Status status =
+        funk.log->Lookup(context, key, hash, version, value, result, &searched);
+    state_.counters.Add(Count::kLogSearchedBytes, searched);
+    if (!status.ok()) return status;
+    if (result->found) {
+      *by = Served::kLog;
+      return status;
+    }
+  }
+  if (funk.table == nullptr) return Status::Ok();
+  const Status status = funk.table->Lookup(context, key, version, value, result);
+  if (status.ok() && result->found) *by = Served::kTable;
+  return status;
+}
+
+namespace {
+
+// All sources of a chunk that does not answer from a munk, newest first.
+std::unique_ptr<EntryCursor> FunkCursor(const StageList& stages, const Funk& funk,
+                                        const ReadContext& context, size_t span) {
+  std::vector<std::unique_ptr<EntryCursor>> sources;
+  for (const auto& stage : stages.stages) {
+    if (stage->count() > 0) {
+      sources.push_back(std::make_unique<SkipList::Cursor>(stage->NewCursor()));
+    }
+  }
+  if (!funk.log->empty()) sources.push_back(funk.log->NewCursor(context, span));
+  if (funk.table != nullptr) sources.push_back(funk.table->NewCursor(context, span));
+  return NewMergingCursor(std::move(sources));
+}
+
+// The bytes that a read of so many rows will probably need of a funk.
+size_t ExpectedSpan(const Funk& funk, uint64_t rows) {
+  const uint64_t entries = std::max<uint64_t>(funk.entries(), 1);
+  const uint64_t all = funk.bytes();
+  if (rows == 0 || rows >= entries) return all;
+  return all / entries * (rows + 1);
+}
+
+}  // namespace
+
+Status Reader::Rows(const Range& range, Version version, const RowFunction& row) {
+  std::string position(range.from);
+  uint64_t given = 0;
+  for (;;) {
+    const Slots::Pin pin(&state_.slots);
+    const StageList& stages = *state_.stages.load();
+    const Chunk* chunk = state_.map().Find(position);
+    Warm(&chunk->heat.scans);
+    std::unique_ptr<EntryCursor> cursor;
+    if (const Munk* munk = chunk->MunkFor(version); munk != nullptr) {
+      cursor = munk->NewCursor();
+    } else {
+      const uint64_t wanted = range.expected > given ? range.expected - given : range.expected;
+      const size_t span = ExpectedSpan(chunk->funk(), wanted);
+      cursor = FunkCursor(stages, chunk->funk(), state_.read_context(range.fill_cache), span);
+    }
+    std::string_view end = range.end;
+    if (!chunk->max_key.empty() && (end.empty() || chunk->max_key < end)) end = chunk->max_key;
+
+    std::string last;  // the key whose newest visible version has been met
+    bool has_last = false;
+    for (cursor->Seek(position); cursor->Valid(); cursor->Next()) {
+      const Entry& entry = cursor->entry();
+      if (!end.empty() && entry.key >= end) break;
+      if (entry.version > version || (has_last && entry.key == last)) continue;
+      last.assign(entry.key);
+      has_last = true;
+      if (entry.type == EntryType::kDeletion) continue;
+      ++given;
+      if (!row(entry.key, entry.value)) return Status::Ok();
+    }
+    if (const Status status = cursor->status(); !status.ok()) return status;
+    if (chunk->max_key.empty() || (!range.end.empty() && chunk->max_key >= range.end)) {
+      return Status::Ok();
+    }
+    position = chunk->max_key;
+  }
+}
+
+std::string Reader::ChunkBefore(std::string_view end) {
+  const Slots::Pin pin(&state_.slots);
+  const ChunkMap& map = state_.map();
+  if (end.empty()) return map.chunks().back()->min_key;
+  const size_t at = map.Position(end);
+  const Chunk* chunk = map.chunks()[at];
+  return chunk->min_key == end && at > 0 ? map.chunks()[at - 1]->min_key : chunk->min_key;
+}
+
+std::string Reader::WindowBefore(std::string_view end) {
+  const std::string chunk_begin = ChunkBefore(end);
+  const Slots::Pin pin(&state_.slots);
+  const Chunk* chunk = state_.map().Find(chunk_begin);
+  const Funk& funk = chunk->funk();
+  std::shared_ptr<const RunIndex> index;
+  if (funk.table == nullptr || !funk.table->Index(&index).ok() || index->blocks.empty()) {
+    return chunk_begin;
+  }
+  size_t block = end.empty() ? index->blocks.size() : index->Find(end);
+  constexpr size_t kBlocks = 4;  // enough that most windows hold rows
+  for (block = block > kBlocks ? block - kBlocks : 0; block > 0; --block) {
+    if (end.empty() || index->first_key(block) < end) {
+      return std::max(chunk_begin, std::string(index->first_key(block)));
+    }
+  }
+  return chunk_begin;
+}
+
+}  // namespace chunkstore

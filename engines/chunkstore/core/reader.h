@@ -1,0 +1,53 @@
+// Reader: gets and ordered reads at a version, over munks, stages, caches, logs and tables.
+// Knows no writes and takes no locks (the caches' shards apart). Every method may be called from any
+// thread; the caller holds the version as a snapshot where it says so.
+//
+// What makes a read whole while background work moves entries: it loads the stage list first, then the chunk
+// map, then the chunk's munk or funk. A flush installs a stage's entries in the funks, refreshes cached
+// rows, and only then takes the stage off the list: whoever misses the stage finds the funk.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "core/state.h"
+
+namespace chunkstore {
+
+class Reader {
+ public:
+  explicit Reader(State* state) : state_(*state) {}
+
+  // The newest value; NotFound when there is none.
+  Status Get(std::string_view key, bool fill_cache, std::string* value);
+  // At a version that the caller holds, with no pending writes at or below it.
+  Status GetAt(std::string_view key, Version version, bool fill_cache, std::string* value);
+
+  // Rows of [from, end) at the version, which the caller holds, upwards, until `row` returns false. An
+  // empty `end` has no bound. `expected`: rows that the caller wants, 0 when it wants all; a hint.
+  using RowFunction = std::function<bool(std::string_view, std::string_view)>;
+  struct Range {
+    std::string_view from, end;
+    uint64_t expected = 0;
+    bool fill_cache = true;
+  };
+  Status Rows(const Range& range, Version version, const RowFunction& row);
+
+  // Where to begin a walk of Rows that should end before `end` after not too many rows: the minimal key of
+  // the chunk that holds the last key before `end`, or the first key of one of its table's last blocks.
+  // An empty `end` has no bound. Only a hint: there may be no row in between.
+  std::string WindowBefore(std::string_view end);
+  // The minimal key of the chunk that holds the last possible key before `end`; empty for the first.
+  std::string ChunkBefore(std::string_view end);
+
+ private:
+  Status GetPinned(std::string_view key, Version version, bool fill_cache, std::string* value,
+                   Served* by);
+  Status GetFromFunk(const Chunk& chunk, std::string_view key, uint64_t hash, Version version,
+                     bool fill_cache, std::string* value, Served* by, LookupResult* result);
+
+  State& state_;
+};
+
+}  // namespace chunkstore

@@ -1,0 +1,65 @@
+// Snapshots: the versions that somebody still reads at.
+// Garbage collection asks for them before it decides; a version is registered before it is read at. Safe
+// from any thread.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <set>
+#include <vector>
+
+#include "core/entry.h"
+
+namespace chunkstore {
+
+class Snapshots {
+ public:
+  explicit Snapshots(const std::atomic<Version>* clock) : clock_(clock) {}
+
+  // This moment, registered until Release. A collector that asked earlier knows that later
+  // snapshots are at or above the clock that it saw.
+  Version Acquire() {
+    const std::lock_guard lock(mutex_);
+    const Version version = clock_->load();
+    live_.insert(version);
+    return version;
+  }
+  void Release(Version version) {
+    const std::lock_guard lock(mutex_);
+    live_.erase(live_.find(version));
+  }
+  // Ascending, without repetitions; *now is the clock at that moment.
+  std::vector<Version> Live(Version* now) const {
+    const std::lock_guard lock(mutex_);
+    *now = clock_->load();
+    std::vector<Version> live(live_.begin(), live_.end());
+    live.erase(std::unique(live.begin(), live.end()), live.end());
+    return live;
+  }
+  size_t count() const {
+    const std::lock_guard lock(mutex_);
+    return live_.size();
+  }
+
+ private:
+  const std::atomic<Version>* clock_;
+  mutable std::mutex mutex_;
+  std::multiset<Version> live_;  // guarded by mutex_
+};
+
+// Holds one for a scope.
+class SnapshotHold {
+ public:
+  explicit SnapshotHold(Snapshots* snapshots) : snapshots_(snapshots), version_(snapshots->Acquire()) {}
+  ~SnapshotHold() { snapshots_->Release(version_); }
+  SnapshotHold(const SnapshotHold&) = delete;
+  SnapshotHold& operator=(const SnapshotHold&) = delete;
+  Version version() const { return version_; }
+
+ private:
+  Snapshots* snapshots_;
+  Version version_;
+};
+
+}  // namespace chunkstore

@@ -1,0 +1,49 @@
+#include "core/state.h"
+
+namespace chunkstore {
+
+State::~State() {
+  slots.WaitForReaders();
+  slots.Reclaim();
+  if (const ChunkMap* map = chunks.load(); map != nullptr) {
+    for (Chunk* chunk : map->chunks()) delete chunk;
+    delete map;
+  }
+  active.reset();
+  delete stages.load();
+}
+
+Status State::fatal() const {
+  if (!has_fatal.load(std::memory_order_acquire)) return Status::Ok();
+  const std::lock_guard lock(error_mutex_);
+  return fatal_;
+}
+
+void State::SetFatal(const Status& status) {
+  {
+    const std::lock_guard lock(error_mutex_);
+    if (!fatal_.ok()) return;
+    fatal_ = Status(Code::kReadOnly, "write " + directory +
+                                         ": the store takes no more writes, because a write to disk "
+                                         "failed that cannot be repeated (" +
+                                         status.ToString() + "); close it and open it again");
+  }
+  has_fatal.store(true, std::memory_order_release);
+  room.notify_all();
+}
+
+Status State::flush_error() const {
+  const std::lock_guard lock(error_mutex_);
+  return flush_error_;
+}
+
+void State::SetFlushError(const Status& status) {
+  {
+    const std::lock_guard lock(error_mutex_);
+    flush_error_ = status;
+  }
+  if (!status.ok()) counters.Add(Count::kBackgroundErrors);
+  room.notify_all();
+}
+
+}  // namespace chunkstore

@@ -1,0 +1,89 @@
+// State: all that the parts of an open store share.
+// Owns the objects; what may be done to them is the business of Writer (puts), Reader (gets, scans) and
+// maintenance (everything that changes chunks). Each member says who changes it and how others see it.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "chunkstore/options.h"
+#include "concurrency/slots.h"
+#include "core/chunk.h"
+#include "core/counters.h"
+#include "core/snapshots.h"
+#include "funk/segments.h"
+#include "kvdyno/base/file_system.h"
+#include "manifest/manifest.h"
+#include "memory/block_cache.h"
+#include "memory/row_cache.h"
+#include "stage/ring.h"
+
+namespace chunkstore {
+
+// The unflushed stages, newest first. Immutable; replaced under State::write_mutex.
+struct StageList {
+  std::vector<std::shared_ptr<Stage>> stages;
+};
+
+struct State {
+  explicit State(const Options& resolved) : options(resolved) {}
+  ~State();
+
+  const Options options;  // resolved: no automatic value is left
+  std::string directory;
+  kvdyno::FileSystem* files = nullptr;
+  LogPolicy log_policy;
+
+  // --- time
+  std::atomic<Version> clock{0};  // the last version given out; grows under write_mutex
+  std::atomic<uint32_t> batches_pending{0};  // multi-key writes that are not yet in all indexes
+  Slots slots;
+  Snapshots snapshots{&clock};
+
+  // --- writes
+  std::mutex write_mutex;  // order of all writes; the active stage; stage_list
+  std::condition_variable room;  // with write_mutex: a stage was released, or an error was set
+  std::shared_ptr<Stage> active;  // guarded by write_mutex; null when read-only
+  std::atomic<const StageList*> stages{new StageList};
+  uint64_t next_sequence = 1;  // guarded by write_mutex
+  std::unique_ptr<Ring> ring;
+  std::mutex checkpoint_mutex;  // one checkpoint at a time; stages are not reused meanwhile
+  std::atomic<double> slowdown_ns_per_byte{0};  // set by maintenance, obeyed by writers
+
+  // --- data: changed by maintenance alone (State::maintenance_mutex), read by the pinned
+  std::mutex maintenance_mutex;
+  std::atomic<const ChunkMap*> chunks{nullptr};
+  uint64_t next_chunk_id = 1;  // under maintenance_mutex
+  std::unique_ptr<Segments> segments;
+  std::unique_ptr<Manifest> manifest;
+  std::unique_ptr<BlockCache> blocks;  // null when its size is 0
+  std::unique_ptr<RowCache> rows;      // null when its size is 0
+
+  Counters counters;
+
+  // --- errors
+  // Why writes are refused for good (a failed sync); set once.
+  Status fatal() const;
+  void SetFatal(const Status& status);
+  // Why no stage is released; Ok once flushing works again. Neither call needs or takes write_mutex.
+  Status flush_error() const;
+  void SetFlushError(const Status& status);
+  std::atomic<bool> has_fatal{false};
+
+  const ChunkMap& map() const { return *chunks.load(); }
+  ReadContext read_context(bool fill_cache) {
+    return {segments.get(), blocks.get(), fill_cache, options.verify_checksums};
+  }
+
+ private:
+  mutable std::mutex error_mutex_;
+  Status fatal_;             // guarded by error_mutex_
+  Status flush_error_;       // guarded by error_mutex_
+};
+
+}  // namespace chunkstore

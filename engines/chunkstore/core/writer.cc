@@ -1,0 +1,173 @@
+#include "core/writer.h"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "kvdyno/base/clock.h"
+#include "stage/record.h"
+#include "testing/seeded_bugs.h"
+
+namespace chunkstore {
+
+namespace {
+
+// The lock is held for less than a microsecond: trying a few times is cheaper than going to sleep.
+void LockSoon(std::unique_lock<std::mutex>* lock) {
+  for (int i = 0; i < 64; ++i) {
+    if (lock->try_lock()) return;
+    __builtin_ia32_pause();
+  }
+  lock->lock();
+}
+
+}  // namespace
+
+void PublishStages(State* state, const StageList* list) {
+  state->slots.RetireObject(state->stages.exchange(list));
+}
+
+Status Writer::Write(std::string_view payload, uint32_t count) {
+  if (state_.has_fatal.load(std::memory_order_relaxed)) return state_.fatal();
+  SlowDown(payload.size());
+  std::unique_lock lock(state_.write_mutex, std::defer_lock);
+  LockSoon(&lock);
+  if (const Status status = MakeRoom(&lock, payload.size()); !status.ok()) return status;
+
+  Slots::Pin pin(&state_.slots);
+  Stage* stage = state_.active.get();
+  const Version first = state_.clock.load(std::memory_order_relaxed) + 1;
+  const Version last = first + count - 1;
+  std::string_view stored;
+  if (!Seeded(Bug::kScanIgnoresPending)) pin.ShowPending(first);
+  const Status appended = stage->Append(first, count, payload, &stored);
+  if (!appended.ok()) {
+    pin.ClearPending();
+    return appended;
+  }
+  // Shown before the clock moves: a reader whose moment includes this write finds it pending.
+  if (count > 1) state_.batches_pending.fetch_add(1);
+  state_.clock.store(last);
+  lock.unlock();
+
+  Enter(stored, first, stage);
+  pin.ClearPending();
+  if (count > 1) state_.batches_pending.fetch_sub(1);
+  state_.counters.Add(Count::kPuts, count);
+  state_.counters.Add(Count::kPutBytes, payload.size());
+  if (state_.options.durability != Durability::kSync) return Status::Ok();
+  if (Seeded(Bug::kSyncAcknowledgesEarly)) return Status::Ok();
+  return CheckpointTo(last);
+}
+
+// Munks first, the stage's index last: a reader that leaves the index for a munk misses nothing that it
+// could have seen before (Chunk::unsettled is the other direction).
+void Writer::Enter(std::string_view stored, Version first, Stage* stage) {
+  const ChunkMap& map = state_.map();
+  OperationReader operations(stored, first);
+  Entry entry;
+  while (operations.Next(&entry)) {
+    if (Munk* munk = map.Find(entry.key)->munk(); munk != nullptr) munk->Insert(entry);
+  }
+  stage->Index(first, stored);
+}
+
+// Waits, without the lock, until the active stage has room. An error of background work ends the wait: it is
+// why there is no room.
+Status Writer::MakeRoom(std::unique_lock<std::mutex>* lock, size_t payload_bytes) {
+  uint64_t begin = 0;
+  Status status;
+  while (!state_.active->HasRoom(payload_bytes)) {
+    status = RotateLocked();
+    if (status.ok()) continue;
+    if (status.code() != Code::kBusy) break;
+    if (begin == 0) {
+      begin = kvdyno::NowNs();
+      state_.counters.Add(Count::kStalls);
+    }
+    lock->unlock();
+    status = work_();
+    lock->lock();
+    if (state_.options.background_threads > 0) {
+      if (!state_.active->HasRoom(payload_bytes) && !state_.ring->HasFree() && status.ok()) {
+        state_.room.wait_for(*lock, std::chrono::milliseconds(100));
+      }
+      status = state_.flush_error();
+    }
+    if (const Status fatal = state_.fatal(); !fatal.ok()) status = fatal;
+    if (!status.ok() && !state_.ring->HasFree()) break;
+    status = Status::Ok();
+  }
+  if (begin != 0) {
+    state_.counters.Add(Count::kStallMicros, (kvdyno::NowNs() - begin) / 1000);
+  }
+  return status;
+}
+
+Status Writer::Rotate() {
+  const std::lock_guard lock(state_.write_mutex);
+  return state_.active->empty() ? Status::Ok() : RotateLocked();
+}
+
+Status Writer::RotateLocked() {
+  std::shared_ptr<Stage> next;
+  const Status status =
+      state_.ring->Acquire(state_.next_sequence, state_.clock.load() + 1, &next);
+  if (!status.ok()) {
+    if (status.code() != Code::kBusy && status.code() != Code::kNoSpace) state_.SetFatal(status);
+    return status;
+  }
+  ++state_.next_sequence;
+  auto list = std::make_unique<StageList>(*state_.stages.load());
+  list->stages.insert(list->stages.begin(), next);
+  PublishStages(&state_, list.release());
+  state_.active = std::move(next);
+  sealed_();
+  return Status::Ok();
+}
+
+Status Writer::Checkpoint() { return CheckpointTo(state_.clock.load()); }
+
+// Oldest first: what is durable is always a prefix of all writes.
+Status Writer::CheckpointTo(Version version) {
+  const std::lock_guard one(state_.checkpoint_mutex);
+  std::vector<std::shared_ptr<Stage>> stages;
+  {
+    const std::lock_guard lock(state_.write_mutex);
+    if (const Status fatal = state_.fatal(); !fatal.ok()) return fatal;
+    stages = state_.stages.load()->stages;
+  }
+  bool synced = false;
+  for (auto at = stages.rbegin(); at != stages.rend(); ++at) {
+    Stage& stage = **at;
+    if (stage.first() > version) break;
+    if (stage.durable() >= std::min(version, stage.last())) continue;
+    if (const Status status = stage.Sync(); !status.ok()) {
+      state_.SetFatal(status);
+      return state_.fatal();
+    }
+    synced = true;
+  }
+  if (synced) state_.counters.Add(Count::kCheckpoints);
+  return Status::Ok();
+}
+
+// Debt beyond its limit is paid by those who make it, a little with every write.
+void Writer::SlowDown(size_t bytes) {
+  const double rate = state_.slowdown_ns_per_byte.load(std::memory_order_relaxed);
+  if (rate <= 0) return;
+  thread_local double owed_ns = 0;
+  owed_ns += rate * static_cast<double>(bytes);
+  if (owed_ns < 200'000) return;
+  const auto nap = std::chrono::nanoseconds(static_cast<int64_t>(std::min(owed_ns, 50e6)));
+  owed_ns = 0;
+  std::this_thread::sleep_for(nap);
+  state_.counters.Add(Count::kSlowdownMicros,
+                      static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(nap).count()));
+}
+
+}  // namespace chunkstore

@@ -1,0 +1,47 @@
+// Writer: the way of a write into the ring, the indexes and, where the chunk has one, the munk;
+// checkpoints; and the brakes.
+// One write at a time is ordered and copied under State::write_mutex; entering it into the indexes happens outside.
+// Knows nothing of flushing but how to ask for it. Every method may be called from any thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+
+#include "core/state.h"
+
+namespace chunkstore {
+
+class Writer {
+ public:
+  // `work` is called without locks when no stage is free: it does background work in the caller's thread, or
+  // wakes up who does it. `sealed` is called, with locks held, when a stage waits to be flushed.
+  Writer(State* state, std::function<Status()> work, std::function<void()> sealed)
+      : state_(*state), work_(std::move(work)), sealed_(std::move(sealed)) {}
+
+  // `count` operations, encoded as in stage/record.h. Returns when the write is as durable as
+  // Options::durability promises.
+  Status Write(std::string_view payload, uint32_t count);
+
+  // Everything written before survives a power loss.
+  Status Checkpoint();
+
+  // Seals the active stage if it holds anything, and opens the next. Busy when no stage is free.
+  Status Rotate();
+
+ private:
+  Status MakeRoom(std::unique_lock<std::mutex>* lock, size_t payload_bytes);
+  Status RotateLocked();
+  void Enter(std::string_view stored, Version first, Stage* stage);
+  Status CheckpointTo(Version version);
+  void SlowDown(size_t bytes);
+
+  State& state_;
+  std::function<Status()> work_;
+  std::function<void()> sealed_;
+};
+
+// Puts a new stage list in place of the current one; under State::write_mutex.
+void PublishStages(State* state, const StageList* list);
+
+}  // namespace chunkstore

@@ -1,0 +1,67 @@
+// The chunk map, and how chunks are written in the manifest.
+#include <algorithm>
+#include <unordered_set>
+#include <utility>
+
+#include "maintenance/maintenance.h"
+
+namespace chunkstore {
+
+std::unique_ptr<Chunk> Maintenance::NewChunk(std::string min_key, std::string max_key,
+                                             std::unique_ptr<const Funk> funk) {
+  return std::make_unique<Chunk>(state_.next_chunk_id++, std::move(min_key), std::move(max_key),
+                                 std::move(funk));
+}
+
+std::unique_ptr<Funk> Maintenance::EmptyFunk() const {
+  auto funk = std::make_unique<Funk>();
+  funk->log = std::make_shared<Log>(&state_.log_policy, std::vector<std::shared_ptr<const Run>>{});
+  return funk;
+}
+
+ChunkRecord Maintenance::RecordOf(uint64_t id, const std::string& min_key, const Funk& funk) {
+  ChunkRecord record;
+  record.id = id;
+  record.min_key = min_key;
+  if (funk.table != nullptr) record.table = funk.table->extent();
+  for (const auto& run : funk.log->runs()) record.log.push_back(run->extent());
+  return record;
+}
+
+void Maintenance::ReplaceChunks(const std::vector<Chunk*>& removed,
+                                const std::vector<Chunk*>& added) {
+  if (removed.empty() && added.empty()) return;
+  const std::unordered_set<const Chunk*> gone(removed.begin(), removed.end());
+  const ChunkMap* old = state_.chunks.load();
+  std::vector<Chunk*> chunks;
+  chunks.reserve(old->size() + added.size());
+  for (Chunk* chunk : old->chunks()) {
+    if (!gone.contains(chunk)) chunks.push_back(chunk);
+  }
+  const size_t kept = chunks.size();
+  chunks.insert(chunks.end(), added.begin(), added.end());
+  const auto by_key = [](const Chunk* a, const Chunk* b) { return a->min_key < b->min_key; };
+  std::sort(chunks.begin() + static_cast<long>(kept), chunks.end(), by_key);
+  std::inplace_merge(chunks.begin(), chunks.begin() + static_cast<long>(kept), chunks.end(), by_key);
+  state_.chunks.store(new ChunkMap(std::move(chunks)));
+  state_.slots.RetireObject(old);
+
+  // Whoever read in a munk that has gone must not miss in its place what is still on the way.
+  state_.slots.WaitForPending(state_.clock.load());
+  for (Chunk* chunk : added) chunk->unsettled.store(false);
+  for (Chunk* chunk : removed) state_.slots.RetireObject(chunk);
+}
+
+// The space of these runs goes back once nobody reads them; the manifest has forgotten them.
+void Maintenance::ObsoleteRuns(const Funk& funk) {
+  if (funk.table != nullptr) funk.table->MarkObsolete();
+  for (const auto& run : funk.log->runs()) run->MarkObsolete();
+}
+
+Status Maintenance::Apply(const Edit& edit) {
+  const Status status = state_.manifest->Apply(edit, true);
+  if (!status.ok() && status.code() != Code::kNoSpace) state_.SetFatal(status);
+  return status;
+}
+
+}  // namespace chunkstore

@@ -1,0 +1,117 @@
+// Maintenance: everything that changes chunks. Flushes stages, reorganises chunks (rebalance, split and
+// merge are one operation), keeps munks, shares the memory budget, takes checkpoints.
+// One round at a time, under State::maintenance_mutex, in one thread; the chunks of a round may be
+// prepared by several. Readers and writers never wait for it, except when no stage is free.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/state.h"
+#include "core/writer.h"
+#include "maintenance/policy.h"
+#include "memory/arbiter.h"
+
+namespace chunkstore {
+
+class Maintenance {
+ public:
+  Maintenance(State* state, Writer* writer);
+  ~Maintenance();
+
+  void Start();  // background threads, if there are any
+  void Stop();
+  void Wake();
+
+  // For a writer that found no free stage: a round in this thread, or a wake-up.
+  Status Work();
+  // Flushes everything written before, and reorganises until nothing is due.
+  Status FlushAll();
+  // Flushes, and then reorganises every chunk that has a log or versions to drop.
+  Status CompactAll();
+
+  double drain_seconds() const { return drain_seconds_.load(); }
+  uint64_t log_debt() const { return log_debt_.load(); }
+  uint64_t munk_bytes() const { return munk_bytes_.load(); }
+  uint64_t munks() const { return munks_.load(); }
+  uint64_t index_bytes() const { return index_bytes_.load(); }
+
+ private:
+  // --- maintenance.cc
+  Status Round(bool* worked);
+  void RoundLoop();
+  void CheckpointLoop();
+  void Survey();  // sums over all chunks: debt, munks, indexes
+  void ShareMemory();
+
+  // --- flush.cc
+  std::shared_ptr<Stage> OldestSealed();
+  Status FlushStage(const std::shared_ptr<Stage>& stage);
+  struct FlushBatch;
+  struct Flushing;
+  Status WriteBatch(FlushBatch* batch, Flushing* flushing);
+  Status AdoptBatch(FlushBatch* batch, Flushing* flushing);
+  bool Adoptable(const FlushBatch& batch) const;
+  void RefreshRows(const Stage& stage);
+  void DropStage(const std::shared_ptr<Stage>& stage);
+
+  // --- reorganise.cc
+  struct Piece;     // one chunk to be
+  struct Prepared;  // a job's outcome before it is installed
+  Status Reorganise(const std::vector<Job>& jobs);
+  Status Prepare(const Job& job, SegmentWriter* segment, Prepared* prepared);
+  void PrepareSome(const std::vector<Job>& jobs, size_t first, size_t step,
+                   std::vector<Prepared>* prepared, std::vector<Status>* statuses);
+  Status Install(std::vector<Prepared>* prepared);
+  void InstallOne(Prepared* prepared, std::vector<Chunk*>* removed, std::vector<Chunk*>* added);
+  std::unique_ptr<EntryCursor> JobCursor(const Job& job, bool* from_munk);
+
+  // --- chunks.cc: the chunk map and manifest records
+  std::unique_ptr<Chunk> NewChunk(std::string min_key, std::string max_key,
+                                  std::unique_ptr<const Funk> funk);
+  static ChunkRecord RecordOf(uint64_t id, const std::string& min_key, const Funk& funk);
+  std::unique_ptr<Funk> EmptyFunk() const;
+  // Puts a map with `added` in the place of `removed`, and retires those.
+  void ReplaceChunks(const std::vector<Chunk*>& removed, const std::vector<Chunk*>& added);
+  static void ObsoleteRuns(const Funk& funk);
+  Status Apply(const Edit& edit);
+
+  // --- munks.cc
+  void KeepMunks();
+  Status LoadMunk(Chunk* chunk);
+  void EvictMunk(Chunk* chunk);
+  void RebalanceMunk(Chunk* chunk);
+  // New munks over these ranges, filled from the old one and following it from now on.
+  std::vector<Munk*> SucceedMunk(Munk* old, const std::vector<std::pair<std::string, std::string>>& ranges);
+  // Versions that a munk must be able to answer at: live snapshots, and the borders between stages, at which a
+  // munk may be written out.
+  std::vector<Version> MunkVersions(Version* now);
+
+  State& state_;
+  Writer& writer_;
+  Policy policy_;
+
+  std::unique_ptr<Arbiter> arbiter_;
+  uint64_t munk_capacity_ = 0;
+  uint64_t last_tick_ns_ = 0;
+  uint64_t rounds_ = 0;
+  CacheObservation last_munks_, last_rows_, last_blocks_;
+  Status job_error_;  // the last chunk that could not be reorganised; what Flush reports
+
+  std::atomic<double> drain_seconds_{0};
+  std::atomic<uint64_t> log_debt_{0}, munk_bytes_{0}, munks_{0}, index_bytes_{0};
+
+  std::mutex wake_mutex_;
+  std::condition_variable wake_;
+  bool woken_ = false;  // guarded by wake_mutex_
+  bool stop_ = false;   // guarded by wake_mutex_
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace chunkstore
