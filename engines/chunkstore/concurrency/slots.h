@@ -2,8 +2,8 @@
 //  - memory reclamation by epochs: an object that readers reach without locks is retired, and freed
 //    once every operation that was inside at that moment has left;
 //  - the pending-operations array of the published design (EvenDB, section 3.1): a put shows its
-//    version here while it is in the log but perhaps not yet in every index, and a scan waits for those
-//    at or below its own version.
+//    version here while it is in the log but perhaps not yet in every index, and a scan waits for
+//    those at or below its own version.
 // Knows no store. All methods are safe from any thread.
 #pragma once
 
@@ -29,11 +29,12 @@ class Slots {
     ~Pin() { slots_->Leave(slot_); }
     Pin(const Pin&) = delete;
     Pin& operator=(const Pin&) = delete;
-    // Announces a write; must happen before its version becomes visible to snapshots.
-    void ShowPending(Version version) { slots_->slots_[slot_].pending.store(version); }
-    void ClearPending() {
-      slots_->slots_[slot_].pending.store(0, std::memory_order_release);
+    // Announces a write; must happen before its version becomes visible to snapshots (by a release
+    // store that they acquire). Ends with ClearPending, at the latest with the stay.
+    void ShowPending(Version version) {
+      slots_->slots_[slot_].pending.store(version, std::memory_order_release);
     }
+    void ClearPending() { slots_->slots_[slot_].pending.store(0, std::memory_order_release); }
 
    private:
     Slots* slots_;
@@ -68,11 +69,16 @@ class Slots {
   };
 
   size_t Enter();
-  void Leave(size_t slot) { slots_[slot].epoch.store(0, std::memory_order_release); }
-  uint64_t OldestEpochInside() const;
+  void Leave(size_t slot) {
+    slots_[slot].pending.store(0, std::memory_order_release);
+    slots_[slot].epoch.store(0, std::memory_order_release);
+  }
+  bool TryEnter(size_t slot, uint64_t epoch);
+  uint64_t OldestEpochInside() const;  // UINT64_MAX: nobody
 
   std::array<Slot, kSlots> slots_;
-  alignas(64) std::atomic<uint64_t> epoch_{1};
+  alignas(64) std::atomic<uint64_t> epoch_{1};  // rises with every Retire
+  std::atomic<size_t> used_slots_{0};           // those from here on were never taken
   mutable std::mutex mutex_;
   std::deque<Retired> retired_;  // guarded by mutex_, epochs ascending
 };
