@@ -1,20 +1,21 @@
 // Arena: memory given out in pieces and freed as a whole.
-// Owns blocks of growing size. Allocate is safe from any thread (a lock-free bump, a mutex only where
-// a block ends); the rest is not.
+// Owns blocks of growing size. Allocate, Copy and bytes are safe from any thread (a lock-free bump,
+// a mutex only where a block ends); the rest is not.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <mutex>
 #include <string_view>
-#include <vector>
 
 namespace chunkstore {
 
 class Arena {
  public:
+  // Blocks double from the first one's size up to kLargestBlock.
+  static constexpr size_t kLargestBlock = size_t{1} << 20;
+
   explicit Arena(size_t first_block_bytes = 4096);
   ~Arena();
   Arena(const Arena&) = delete;
@@ -26,7 +27,10 @@ class Arena {
 
  private:
   struct Block;
-  std::atomic<Block*> current_;
+  Block* NewBlock(size_t size);
+  char* AllocateSlowly(size_t bytes, const Block* full);
+
+  std::atomic<Block*> current_;  // the newest; each knows its predecessor
   std::atomic<size_t> bytes_{0};
   std::mutex grow_;
 };

@@ -1,9 +1,12 @@
 // SkipList: entries in order, inserted by any number of threads at once, read by any number without
 // locks, never removed (Pugh 1990; insertion by compare-and-swap from the bottom up).
 // Keys are copied into the arena; values are referenced and must outlive the list, unless copied
-// by the caller. Freed with its arena.
+// by the caller. Freed with its arena. Ascending insertion takes constant time: each level
+// remembers where it was last inserted at.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <cstdint>
 #include <string_view>
 
@@ -42,12 +45,25 @@ class SkipList {
   };
 
  private:
+  friend class Cursor;
   struct Node;
+  struct Target;
   static constexpr int kMaxHeight = 14;
+
+  Node* NewNode(const Target& target, const Entry& entry, int height);
+  // The first node at or after the target.
+  Node* FindFirst(const Target& target) const;
+  // The last node before the target on the lowest `height` levels, and what follows it there.
+  void FindSplice(const Target& target, int height, Node** before, Node** after) const;
+  bool FindSpliceByFingers(const Target& target, int height, Node** before, Node** after) const;
+  static void Advance(const Target& target, int level, Node** before, Node** after);
+  void RaiseHeight(int height);
+
   Arena* arena_;
   Node* head_;
   std::atomic<int> height_{1};
-  std::atomic<size_t> count_{0};
+  alignas(64) std::atomic<size_t> count_{0};
+  std::array<std::atomic<Node*>, kMaxHeight> fingers_;  // the last node inserted on each level
 };
 
 }  // namespace chunkstore
