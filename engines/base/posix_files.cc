@@ -130,13 +130,17 @@ PosixMappedFile::PosixMappedFile(std::string path, Descriptor file, char* data, 
 
 PosixMappedFile::~PosixMappedFile() { ::munmap(data_, size_); }
 
-// Linux keeps one page cache for mappings and descriptors: fdatasync writes the mapping's dirty
-// pages.
-Status PosixMappedFile::Sync() {
-  bool failed = false;
-  const Status status = SyncOnce(path_, file_, sync_failed_.load(), &failed);
-  if (failed) sync_failed_.store(true);
-  return status;
+Status PosixMappedFile::Sync(size_t offset, size_t length) {
+  if (sync_failed_.load()) {
+    return Status::IoError("sync " + path_ + ": expected a file without a failed sync before");
+  }
+  const size_t begin = offset / kDirectAlignment * kDirectAlignment;
+  const size_t end = std::min(offset + length, size_);
+  if (begin >= end || Uninterrupted([&] { return ::msync(data_ + begin, end - begin, MS_SYNC); }) == 0) {
+    return Status::Ok();
+  }
+  sync_failed_.store(true);
+  return ErrnoStatus("msync", path_, errno);
 }
 
 Status AllocateZeros(const std::string& path, const Descriptor& file, size_t size) {

@@ -36,5 +36,36 @@ TEST(Status, EveryCodeHasANameOfItsOwn) {
   EXPECT_FALSE(names.contains("unknown code"));
 }
 
+TEST(Status, TellsThePlaceOfDamage) {
+  const Status plain = Status::Corruption("block checksum: expected 1, got 2");
+  EXPECT_EQ(plain.file(), "");
+  EXPECT_EQ(plain.offset(), 0u);
+  const Status placed = plain.WithPlace("/x/000012.seg", 4096);
+  EXPECT_EQ(placed.code(), Code::kCorruption);
+  EXPECT_EQ(placed.message(), plain.message());
+  EXPECT_EQ(placed.file(), "/x/000012.seg");
+  EXPECT_EQ(placed.offset(), 4096u);
+  EXPECT_EQ(placed.ToString(),
+            "corruption: block checksum: expected 1, got 2 (/x/000012.seg at offset 4096)");
+  EXPECT_EQ(Status::NotFound().WithPlace("f", 1).ToString(), "not found (f at offset 1)");
+  EXPECT_EQ(Status::Ok().WithPlace("f", 1).ToString(), "ok");
+}
+
+TEST(Status, CopiesAreIndependent) {
+  Status first = Status::NoSpace("one").WithPlace("f", 1);
+  const Status copy = first;
+  first = Status::ReadOnly("two");
+  EXPECT_EQ(copy.ToString(), "no space: one (f at offset 1)");
+  EXPECT_EQ(first.ToString(), "read only: two");
+  first = copy;
+  EXPECT_EQ(first.ToString(), copy.ToString());
+  const Status& same = first;
+  first = same;
+  EXPECT_EQ(first.ToString(), copy.ToString());
+  first = Status::Ok();
+  EXPECT_EQ(first.message(), "");
+  EXPECT_EQ(copy.message(), "one");
+}
+
 }  // namespace
 }  // namespace kvdyno

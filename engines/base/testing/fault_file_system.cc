@@ -88,9 +88,9 @@ class FaultFileSystem::State::Mapping final : public MappedFile {
 
   char* data() override { return base_->data(); }
   size_t size() const override { return base_->size(); }
-  Status Sync() override {
+  Status Sync(size_t offset, size_t length) override {
     Status status = state_->Ask("sync mapping", path_);
-    return status.ok() ? base_->Sync() : status;
+    return status.ok() ? base_->Sync(offset, length) : status;
   }
 
  private:

@@ -51,7 +51,9 @@ class MappedFile {
   virtual ~MappedFile() = default;
   virtual char* data() = 0;
   virtual size_t size() const = 0;
-  virtual Status Sync() = 0;
+  // These bytes only, rounded outwards to whole pages: other dirty pages are not written.
+  virtual Status Sync(size_t offset, size_t length) = 0;
+  Status Sync() { return Sync(0, size()); }
 };
 
 // Held until destroyed; also released when the process dies.

@@ -1,7 +1,8 @@
 // SimulatedFileSystem: files in memory that know what a disk would still hold after a power loss.
-// Owns two worlds: what the process sees, and what is durable. Appends, mapped stores, creations, renames,
-// removals, truncations and holes are unsynced until Sync, MappedFile::Sync or SyncDirectory make them
-// durable. Deterministic: all choices come from the seed. Safe from any thread.
+// Owns two worlds: what the process sees, and what is durable. Appends, mapped stores, creations,
+// renames, removals, truncations and holes are unsynced until Sync, MappedFile::Sync or
+// SyncDirectory make them durable. Deterministic: all choices come from the seed. Safe from any
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +13,16 @@
 
 namespace kvdyno::testing {
 
-// What a power loss does to each thing that was not synced, decided per 512-byte sector (data) or per
-// change (directory), independently, so that later writes may survive earlier ones.
+// What a power loss does to each thing that was not synced, decided per 512-byte sector (data) or
+// per change (directory), independently, so that later writes may survive earlier ones.
 enum class Loss : uint8_t {
-  kDropAll,   // nothing unsynced survives
-  kKeepAll,   // everything does (as after kill -9)
-  kRandom,    // each by a coin
-  kTorn,      // by a coin, and the last surviving sector of a file may be cut within
+  kDropAll,  // nothing unsynced survives
+  kKeepAll,  // everything does (as after kill -9)
+  kRandom,   // each by a coin
+  kTorn,     // by a coin, and the last surviving sector of a file may be cut within
 };
+
+class SimulatedDisk;
 
 class SimulatedFileSystem final : public FileSystem {
  public:
@@ -27,11 +30,11 @@ class SimulatedFileSystem final : public FileSystem {
   ~SimulatedFileSystem() override;
 
   // The power goes: open files and mappings of before answer with errors from now on (mapped stores
-  // go nowhere), locks are gone, and what remains on disk is decided. May be called while other threads
-  // are inside.
+  // go nowhere), locks are gone, and what remains on disk is decided. May be called while other
+  // threads are inside.
   void LosePower(Loss loss);
-  // The same with the power going after `calls` more modifying calls (Append, Sync, Map, Rename, …),
-  // of which the last may take effect in part; those after it fail with kIoError until Restart.
+  // The same with the power going after `calls` more modifying calls (Append, Sync, Map, Rename,
+  // …), of which the last may take effect in part; those after it fail with kIoError until Restart.
   void LosePowerAfter(uint64_t calls, Loss loss);
   bool power_lost() const;
   void Restart();  // power is back
@@ -60,8 +63,7 @@ class SimulatedFileSystem final : public FileSystem {
   Status Lock(const std::string& path, std::unique_ptr<DirectoryLock>* lock) override;
 
  private:
-  struct World;
-  std::shared_ptr<World> world_;
+  std::shared_ptr<SimulatedDisk> disk_;
 };
 
 }  // namespace kvdyno::testing
