@@ -1,12 +1,26 @@
 // Manifest: which chunks there are, and which runs hold them. The only authority on what is live.
-// A file of checksummed edits, begun anew (with the whole state as its first edit) at every Open and when
-// it has grown to several times the state; the file CURRENT names it and is replaced by rename. Knows
-// runs by reference only. One writer at a time; state() belongs to that writer.
+// A file of checksummed edits, begun anew (with the whole state as its first edits) at every Open
+// and when it has grown to several times the state; the file CURRENT names it and is replaced by
+// rename. Knows runs by reference only. One writer at a time; state() belongs to that writer.
 //
-// On disk, manifest-<number>: u64 magic · u32 format version · u32 crc32c of these, then frames:
-// u32 crc32c · u32 length · edit. An edit is a sequence of tagged fields (manifest.cc lists them); an
-// unknown tag is Corruption. A torn last frame is what a power loss leaves: it is dropped, since its edit
-// was never acknowledged. A bad frame with a good one behind it is Corruption.
+// On disk, manifest-<number>: u64 magic · u32 format version · u32 crc32c of these, then frames and
+// marks.
+//   frame = u32 crc32c of what follows · u32 length · edit    an edit is a sequence of tagged
+//   fields
+//                                                             (edit.cc lists them); length is not 0
+//   mark  = u32 crc32c of what follows · u32 0 · u64 its own offset in the file
+// A mark says: all before it is durable. The first one ends the snapshot that the file begins with
+// (it is synced together with it, before CURRENT names the file); later ones are appended after a
+// sync and are not synced themselves.
+//
+// Damage: bytes that are neither frame nor mark are Corruption if a mark follows anywhere behind
+// them, since what they held had been acknowledged. If none follows, they are what a power loss
+// left of an edit in progress, or a damaged last mark, and are dropped. So a flipped bit is
+// detected in every acknowledged edit, the last one included. What remains undetectable: damage to
+// the last edit after a power loss that took its mark, until the next Open has written the state
+// anew.
+//
+// CURRENT: the manifest's name, newline, "crc32c " and the name's checksum in hexadecimal, newline.
 #pragma once
 
 #include <cstdint>
@@ -27,9 +41,9 @@ inline constexpr uint32_t kStoreFormat = 1;  // of the whole directory; another 
 
 struct ChunkRecord {
   uint64_t id = 0;
-  std::string min_key;          // the first chunk's is empty
-  ExtentRef table;              // may be empty
-  std::vector<ExtentRef> log;   // oldest first
+  std::string min_key;         // the first chunk's is empty
+  ExtentRef table;             // may be empty
+  std::vector<ExtentRef> log;  // oldest first
 };
 
 struct ManifestState {
@@ -44,6 +58,7 @@ struct ManifestState {
 
 // Fields that are absent change nothing.
 struct Edit {
+  uint64_t next_chunk_id = 0;              // 0: one more than the largest seen
   std::vector<std::string> remove_chunks;  // by min_key; removed before any is added
   std::vector<ChunkRecord> add_chunks;
   std::vector<std::pair<std::string, ExtentRef>> append_log;  // chunk's min_key, its next log run
@@ -59,28 +74,62 @@ struct Edit {
 
 std::string EncodeEdit(const Edit& edit);
 Status DecodeEdit(std::string_view bytes, Edit* edit);
-// Corruption when the edit does not fit: a chunk to remove that is not there, two with one min_key, no
-// chunk with the empty key left, runs that overlap within a segment.
+// Corruption, and the state is as before, when the edit does not fit: a chunk to remove or to
+// extend that is not there, two with one min_key, no chunk with the empty key left, a flushed
+// sequence, flushed version or epoch that goes back.
 Status ApplyEdit(const Edit& edit, ManifestState* state);
+// What must hold of a whole state and would cost too much with every edit: runs do not overlap
+// within a segment, no two chunks share an id, epochs are in order. Appends a text for each
+// problem, at most 100.
+void CheckState(const ManifestState& state, std::vector<std::string>* problems);
 
 class Manifest {
  public:
-  // A new store: one chunk over all keys. The directory holds no manifest.
+  // A new store: one chunk over all keys. InvalidArgument when the directory holds a manifest, but
+  // for one of a creation that was cut short.
   static Status Create(kvdyno::FileSystem* files, const std::string& directory,
                        std::unique_ptr<Manifest>* manifest);
-  // Reads the state and, unless read_only, begins a new file with it. Unsupported names the format
-  // version found and the one known. NotFound: no store here.
+  // A manifest with this state in place of whatever the directory holds; earlier manifests stay
+  // where they are. For repairs.
+  static Status Replace(kvdyno::FileSystem* files, const std::string& directory,
+                        ManifestState state, std::unique_ptr<Manifest>* manifest);
+  // Reads and checks the state and, unless read_only, begins a new file with it and removes older
+  // ones. Unsupported names the format version found and the one known. NotFound: no store here. On
+  // a full disk it opens all the same, and Apply fails until there is space.
   static Status Open(kvdyno::FileSystem* files, const std::string& directory, bool read_only,
                      std::unique_ptr<Manifest>* manifest);
   ~Manifest();
 
   const ManifestState& state() const { return state_; }
-  // Applied and durable, or (after an error) neither; after a failed sync every later call fails.
+  // Ok: applied, and durable if `sync`. Else the state is as before, and later calls may succeed
+  // (kNoSpace) unless failed().
   Status Apply(const Edit& edit, bool sync);
-  uint64_t bytes() const;  // of the current file
+  // A sync, or the way back from a failed write, has failed: every later Apply returns that error,
+  // and whether the last edit is on disk is known only after the next Open. The caller must keep
+  // every file that the state before or after that edit refers to.
+  bool failed() const { return !failure_.ok(); }
+  uint64_t bytes() const { return bytes_; }  // of the current file
+  uint64_t number() const { return number_; }
 
  private:
+  Manifest(kvdyno::FileSystem* files, std::string directory);
+  Status BeginFile();
+  Status MakeRoom();
+  Status WriteSnapshot(uint64_t number, std::unique_ptr<kvdyno::WritableFile>* file,
+                       uint64_t* bytes);
+  Status AppendFrame(std::string_view edit, bool sync);
+  void CutTail();
+  void RemoveOlder();
+
+  kvdyno::FileSystem* files_;
+  std::string directory_;
   ManifestState state_;
+  bool read_only_ = false;
+  uint64_t number_ = 0;
+  std::unique_ptr<kvdyno::WritableFile> file_;  // null: the next Apply must begin a file
+  uint64_t bytes_ = 0;
+  uint64_t rewrite_at_bytes_ = 0;
+  Status failure_;
 };
 
 }  // namespace chunkstore

@@ -1,0 +1,224 @@
+#include "manifest/file.h"
+
+#include <charconv>
+#include <cstdio>
+
+#include "kvdyno/base/coding.h"
+#include "kvdyno/base/crc32c.h"
+
+namespace chunkstore {
+
+using kvdyno::AppendFixed;
+using kvdyno::Crc32c;
+using kvdyno::LoadFixed;
+
+namespace {
+
+constexpr uint64_t kMagic = 0x54534546494e414d;  // "MANIFEST"
+constexpr size_t kHeaderBytes = 16;
+constexpr size_t kFrameHeaderBytes = 8;
+constexpr size_t kMarkBytes = 16;
+constexpr size_t kSnapshotFrameBytes = size_t{1} << 20;
+constexpr std::string_view kNamePrefix = "manifest-";
+
+std::string Header() {
+  std::string header;
+  AppendFixed(&header, kMagic);
+  AppendFixed(&header, kStoreFormat);
+  AppendFixed(&header, Crc32c(header));
+  return header;
+}
+
+std::string Hexadecimal(uint64_t value, const char* form) {
+  char text[24];
+  std::snprintf(text, sizeof text, form, static_cast<unsigned long long>(value));
+  return text;
+}
+
+Status CheckHeader(std::string_view bytes, const std::string& path) {
+  if (bytes.size() < kHeaderBytes) {
+    return Status::Corruption("manifest " + path + ": expected at least " +
+                              std::to_string(kHeaderBytes) + " bytes, got " +
+                              std::to_string(bytes.size()));
+  }
+  const auto magic = LoadFixed<uint64_t>(bytes.data());
+  if (magic != kMagic) {
+    return Status::Corruption("manifest " + path + " at offset 0: expected magic " +
+                              Hexadecimal(kMagic, "%016llx") + ", got " +
+                              Hexadecimal(magic, "%016llx"));
+  }
+  const auto stored = LoadFixed<uint32_t>(bytes.data() + 12);
+  const uint32_t computed = Crc32c(bytes.substr(0, 12));
+  if (stored != computed) {
+    return Status::Corruption("manifest " + path + " at offset 0: expected header checksum " +
+                              Hexadecimal(computed, "%08llx") + ", got " +
+                              Hexadecimal(stored, "%08llx"));
+  }
+  const auto format = LoadFixed<uint32_t>(bytes.data() + 8);
+  if (format != kStoreFormat) {
+    return Status::Unsupported("manifest " + path + ": expected store format " +
+                               std::to_string(kStoreFormat) + ", got " + std::to_string(format) +
+                               "; open it with the release that wrote it");
+  }
+  return Status::Ok();
+}
+
+bool IsMark(std::string_view bytes, uint64_t offset) {
+  if (bytes.size() - offset < kMarkBytes) return false;
+  const char* mark = bytes.data() + offset;
+  return LoadFixed<uint32_t>(mark + 4) == 0 && LoadFixed<uint64_t>(mark + 8) == offset &&
+         LoadFixed<uint32_t>(mark) == Crc32c({mark + 4, kMarkBytes - 4});
+}
+
+bool ReadFrame(std::string_view bytes, uint64_t offset, std::string_view* edit) {
+  const uint64_t left = bytes.size() - offset;
+  if (left < kFrameHeaderBytes) return false;
+  const char* frame = bytes.data() + offset;
+  const auto length = LoadFixed<uint32_t>(frame + 4);
+  if (length == 0 || length > left - kFrameHeaderBytes) return false;
+  if (LoadFixed<uint32_t>(frame) != Crc32c({frame + 4, size_t{length} + 4})) return false;
+  *edit = {frame + kFrameHeaderBytes, length};
+  return true;
+}
+
+// The offset of the first mark at or after `offset`, or 0. Bytewise, as damage may have moved
+// nothing but the reader's idea of where the next frame begins.
+uint64_t FindMark(std::string_view bytes, uint64_t offset) {
+  for (; offset + kMarkBytes <= bytes.size(); ++offset) {
+    if (IsMark(bytes, offset)) return offset;
+  }
+  return 0;
+}
+
+void ApplyFrame(std::string_view bytes, const std::string& path, uint64_t offset, Replay* replay) {
+  Edit edit;
+  Status status = DecodeEdit(bytes, &edit);
+  if (status.ok()) status = ApplyEdit(edit, &replay->state);
+  if (status.ok()) {
+    if (replay->snapshot_complete) ++replay->edits;
+  } else {
+    replay->status = Status(status.code(), "manifest " + path + " at offset " +
+                                               std::to_string(offset) + ": " + status.message());
+  }
+}
+
+// Neither frame nor mark at `offset`: acknowledged and damaged, or never acknowledged?
+void JudgeTail(std::string_view bytes, const std::string& path, uint64_t offset, Replay* replay) {
+  replay->dropped_bytes = bytes.size() - offset;
+  const uint64_t mark = FindMark(bytes, offset);
+  if (mark == 0 && replay->snapshot_complete) return;
+  replay->status = Status::Corruption(
+      "manifest " + path + " at offset " + std::to_string(offset) +
+      ": expected an edit of the right checksum, got none, " +
+      (mark != 0 ? "though the mark at offset " + std::to_string(mark) + " vouches for it"
+                 : std::string("and the initial state is incomplete")));
+}
+
+}  // namespace
+
+std::string ManifestName(uint64_t number) {
+  return std::string(kNamePrefix) + Hexadecimal(number, "%06llu");
+}
+
+bool ParseManifestName(std::string_view name, uint64_t* number) {
+  if (!name.starts_with(kNamePrefix)) return false;
+  const std::string_view digits = name.substr(kNamePrefix.size());
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), *number);
+  return error == std::errc() && end == digits.data() + digits.size() &&
+         name == ManifestName(*number);
+}
+
+std::string EncodeCurrent(uint64_t manifest) {
+  const std::string name = ManifestName(manifest);
+  return name + "\ncrc32c " + Hexadecimal(Crc32c(name), "%08llx") + "\n";
+}
+
+Status DecodeCurrent(std::string_view content, uint64_t* manifest) {
+  const std::string_view name = content.substr(0, content.find('\n'));
+  if (!ParseManifestName(name, manifest)) {
+    return Status::Corruption("expected a manifest's name, got " + std::to_string(name.size()) +
+                              " other bytes");
+  }
+  if (content != EncodeCurrent(*manifest)) {
+    return Status::Corruption("expected the checksum of the name before it, got another one");
+  }
+  return Status::Ok();
+}
+
+void AppendManifestFrame(std::string* to, std::string_view edit) {
+  std::string length;
+  AppendFixed(&length, static_cast<uint32_t>(edit.size()));
+  AppendFixed(to, Crc32c(edit, Crc32c(length)));
+  to->append(length);
+  to->append(edit);
+}
+
+void AppendManifestMark(std::string* to, uint64_t offset) {
+  std::string rest;
+  AppendFixed(&rest, uint32_t{0});
+  AppendFixed(&rest, offset);
+  AppendFixed(to, Crc32c(rest));
+  to->append(rest);
+}
+
+std::string EncodeManifest(const ManifestState& state) {
+  std::string bytes = Header();
+  Edit scalars;
+  scalars.next_chunk_id = state.next_chunk_id;
+  scalars.has_flushed = scalars.has_epoch = scalars.has_clean = true;
+  scalars.flushed_sequence = state.flushed_sequence;
+  scalars.flushed_version = state.flushed_version;
+  scalars.epoch = state.epoch;
+  scalars.epochs = state.epochs;
+  scalars.clean = state.clean;
+  // An edit is the concatenation of its fields, so chunks can be encoded one at a time. The first
+  // frame holds the first chunk, so that every prefix of the frames is a state.
+  std::string frame = EncodeEdit(scalars);
+  Edit one;
+  one.add_chunks.resize(1);
+  for (const auto& [key, chunk] : state.chunks) {
+    one.add_chunks.front() = chunk;
+    frame += EncodeEdit(one);
+    if (frame.size() < kSnapshotFrameBytes) continue;
+    AppendManifestFrame(&bytes, frame);
+    frame.clear();
+  }
+  if (!frame.empty()) AppendManifestFrame(&bytes, frame);
+  AppendManifestMark(&bytes, bytes.size());
+  return bytes;
+}
+
+Replay ReplayManifest(std::string_view bytes, const std::string& path) {
+  Replay replay;
+  replay.status = CheckHeader(bytes, path);
+  if (!replay.status.ok()) {
+    replay.dropped_bytes = bytes.size();
+    return replay;
+  }
+  uint64_t offset = kHeaderBytes;
+  while (true) {
+    replay.good_bytes = offset;
+    std::string_view edit;
+    if (ReadFrame(bytes, offset, &edit)) {
+      ApplyFrame(edit, path, offset, &replay);
+      if (!replay.status.ok()) {
+        replay.dropped_bytes = bytes.size() - offset;
+        return replay;
+      }
+      offset += kFrameHeaderBytes + edit.size();
+    } else if (IsMark(bytes, offset)) {
+      offset += kMarkBytes;
+      if (!replay.snapshot_complete && !replay.state.chunks.empty()) {
+        replay.snapshot_complete = true;
+        replay.snapshot_bytes = offset;
+      }
+    } else {
+      if (offset != bytes.size() || !replay.snapshot_complete) {
+        JudgeTail(bytes, path, offset, &replay);
+      }
+      return replay;
+    }
+  }
+}
+
+}  // namespace chunkstore
