@@ -1,0 +1,95 @@
+#include "memory/pages.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <utility>
+
+namespace chunkstore {
+
+Pages::Pages(Pages&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+
+Pages& Pages::operator=(Pages&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(size_, other.size_);
+  return *this;
+}
+
+Pages::~Pages() { Resize(0); }
+
+bool Pages::Resize(size_t bytes) {
+  bytes = RoundUp(bytes, kPageBytes);
+  if (bytes == size_) return true;
+  void* data = nullptr;
+  if (bytes == 0) {
+    munmap(data_, size_);
+  } else if (data_ == nullptr) {
+    data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                -1, 0);
+  } else {
+    data = mremap(data_, size_, bytes, MREMAP_MAYMOVE);
+  }
+  if (data == MAP_FAILED) return false;
+  data_ = static_cast<char*>(data);
+  size_ = bytes;
+  return true;
+}
+
+void Pages::Discard(size_t from) {
+  from = RoundUp(from, kPageBytes);
+  if (from < size_) madvise(data_ + from, size_ - from, MADV_DONTNEED);
+}
+
+void Pages::AdviseHuge() {
+  // Only advice: where the kernel has no huge pages, nothing is lost.
+  if (data_ != nullptr) madvise(data_, size_, MADV_HUGEPAGE);
+}
+
+GrowingBuffer::~GrowingBuffer() {
+  if (pages_.data() == nullptr) std::free(data_);
+}
+
+char* GrowingBuffer::Append(size_t bytes) {
+  bytes = RoundUp(bytes, 8);
+  if (size_ + bytes > capacity_) {
+    Reallocate(std::max({size_ + bytes, capacity_ + capacity_ / 2, size_t{256}}));
+  }
+  char* room = data_ + size_;
+  size_ += bytes;
+  return room;
+}
+
+void GrowingBuffer::ShrinkToFit() {
+  if (size_ < capacity_) Reallocate(size_);
+}
+
+void GrowingBuffer::Reallocate(size_t capacity) {
+  const bool was_mapped = pages_.data() != nullptr;
+  if (was_mapped || capacity >= kMapFrom) {
+    const bool grows = capacity > capacity_;
+    if (!pages_.Resize(std::max(capacity, kPageBytes))) throw std::bad_alloc();
+    if (!was_mapped) {
+      if (size_ > 0) std::memcpy(pages_.data(), data_, size_);
+      std::free(data_);
+    }
+    if (grows && pages_.size() >= kHugePageBytes) pages_.AdviseHuge();
+    data_ = pages_.data();
+    capacity_ = pages_.size();
+    return;
+  }
+  if (capacity == 0) {
+    std::free(data_);
+    data_ = nullptr;
+  } else {
+    auto* data = static_cast<char*>(std::realloc(data_, capacity));
+    if (data == nullptr) throw std::bad_alloc();
+    data_ = data;
+  }
+  capacity_ = capacity;
+}
+
+}  // namespace chunkstore

@@ -1,0 +1,66 @@
+// Pages: memory straight from the system, so that giving it back really lowers the resident set.
+// Owns mappings and the one buffer that grows. Not thread-safe: the owner's lock guards them.
+#pragma once
+
+#include <cstddef>
+
+namespace chunkstore {
+
+inline constexpr size_t kPageBytes = 4096;
+inline constexpr size_t kHugePageBytes = size_t{2} << 20;
+
+constexpr size_t RoundUp(size_t value, size_t unit) { return (value + unit - 1) / unit * unit; }
+
+// A private anonymous mapping; zeros, resident only where it was touched. Movable.
+class Pages {
+ public:
+  Pages() = default;
+  explicit Pages(size_t bytes) { Resize(bytes); }  // rounded up to whole pages
+  Pages(Pages&& other) noexcept;
+  Pages& operator=(Pages&& other) noexcept;
+  ~Pages();
+
+  // May move; keeps the content up to the smaller size. False, and nothing happens, when the system
+  // refuses.
+  bool Resize(size_t bytes);
+  // Gives the memory from this offset on back; it reads as zeros again.
+  void Discard(size_t from);
+  void AdviseHuge();
+
+  char* data() const { return data_; }
+  size_t size() const { return size_; }
+
+ private:
+  char* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+// One contiguous buffer that grows by appending. Small ones come from the heap (a mapping each
+// would exhaust the kernel's limit with many), large ones are mapped, so that growing copies
+// nothing.
+class GrowingBuffer {
+ public:
+  GrowingBuffer() = default;
+  GrowingBuffer(const GrowingBuffer&) = delete;
+  GrowingBuffer& operator=(const GrowingBuffer&) = delete;
+  ~GrowingBuffer();
+
+  // Room for `bytes` at the end, multiples of 8; valid until the next Append or Shrink.
+  char* Append(size_t bytes);
+  void ShrinkToFit();
+
+  const char* data() const { return data_; }
+  size_t size() const { return size_; }
+  size_t capacity() const { return capacity_; }
+
+ private:
+  void Reallocate(size_t capacity);
+  static constexpr size_t kMapFrom = 128 << 10;
+
+  char* data_ = nullptr;
+  size_t size_ = 0;
+  size_t capacity_ = 0;
+  Pages pages_;  // empty while the buffer is on the heap
+};
+
+}  // namespace chunkstore
