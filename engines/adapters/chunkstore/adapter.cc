@@ -1,0 +1,99 @@
+// The chunk store: options in options.h, here the store and its sessions. Statuses and rows are the
+// project's own, so nothing is translated but names.
+#include "kvdyno/api/adapter.h"
+
+#include <chunkstore/store.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "options.h"
+
+namespace kvdyno {
+
+namespace {
+
+class ChunkSession final : public Session {
+ public:
+  explicit ChunkSession(chunkstore::Store* store) : store_(*store) {}
+
+  Status Get(std::string_view key, std::string* value) override { return store_.Get(key, value); }
+
+  Status Put(std::string_view key, std::string_view value) override {
+    return store_.Put(key, value);
+  }
+
+  Status Delete(std::string_view key) override { return store_.Delete(key); }
+
+  Status Scan(const ScanRange& range, RowVisitor* visitor) override {
+    return store_.Scan({.start = range.start, .end = range.end, .limit = range.limit},
+                       [visitor](std::string_view key, std::string_view value) {
+                         return visitor->Row(key, value);
+                       });
+  }
+
+ private:
+  chunkstore::Store& store_;
+};
+
+class ChunkAdapter final : public Adapter {
+ public:
+  ChunkAdapter() { options_.Describe(&table_); }
+
+  std::string engine_name() const override { return "chunkstore"; }
+  std::string engine_version() const override { return std::string(chunkstore::Version()); }
+  std::string summary() const override {
+    return "This project's store partitioned by key range, after the design published as EvenDB "
+           "(Gilad et al., EuroSys 2020, https://doi.org/10.1145/3342195.3387523).";
+  }
+
+  std::vector<std::string> caveats() const override {
+    std::vector<std::string> caveats = {
+        "reads verify checksums, in hardware where the processor can"};
+    if (!options_.store.verify_checksums) caveats = {"reads do not verify checksums"};
+    caveats.emplace_back(
+        options_.store.direct_io
+            ? "tables and logs pass the page cache by; the caches are the store's own"
+            : "tables and logs go through the page cache, which the memory budget does not count");
+    return caveats;
+  }
+
+  OptionTable& options() override { return table_; }
+
+  Status Open(const OpenContext& context) override {
+    return chunkstore::Store::Open(options_.Resolved(context.sync, context.memory_cap_bytes),
+                                   context.directory, &store_);
+  }
+
+  std::unique_ptr<Session> NewSession() override {
+    return std::make_unique<ChunkSession>(store_.get());
+  }
+
+  Status Settle() override { return store_->Flush(); }
+
+  void Sample(std::vector<Counter>* counters) override {
+    for (chunkstore::Statistic& statistic : store_->GetStatistics()) {
+      counters->push_back({std::move(statistic.name), statistic.value, std::move(statistic.unit),
+                           statistic.cumulative});
+    }
+  }
+
+  Status Close() override {
+    if (!store_) return Status::Ok();
+    Status closed = store_->Close();
+    store_.reset();
+    return closed;
+  }
+
+ private:
+  chunks::Options options_;
+  OptionTable table_;
+  std::unique_ptr<chunkstore::Store> store_;
+};
+
+}  // namespace
+
+std::unique_ptr<Adapter> MakeAdapter() { return std::make_unique<ChunkAdapter>(); }
+
+}  // namespace kvdyno

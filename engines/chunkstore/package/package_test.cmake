@@ -1,0 +1,42 @@
+# Installs the chunk store, and builds and runs the README's example against it as somebody outside would: with the
+# README's own CMakeLists.txt. Variables: BUILD_DIR, WORK_DIR, README, SANITIZE, GENERATOR.
+
+function(run)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(NOT result EQUAL 0)
+    list(JOIN ARGN " " command)
+    message(FATAL_ERROR "${command}: expected exit status 0, got ${result}\n${output}")
+  endif()
+  set(output "${output}" PARENT_SCOPE)
+endfunction()
+
+# Writes the README's first fenced block of that language to a file.
+function(extract language file)
+  file(READ ${README} text)
+  string(FIND "${text}" "```${language}\n" begin)
+  if(begin EQUAL -1)
+    message(FATAL_ERROR "${README}: expected a block of ${language}, found none")
+  endif()
+  string(LENGTH "```${language}\n" skipped)
+  math(EXPR begin "${begin} + ${skipped}")
+  string(SUBSTRING "${text}" ${begin} -1 text)
+  string(FIND "${text}" "```" end)
+  string(SUBSTRING "${text}" 0 ${end} text)
+  file(WRITE ${file} "${text}")
+endfunction()
+
+file(REMOVE_RECURSE ${WORK_DIR})
+file(MAKE_DIRECTORY ${WORK_DIR}/source ${WORK_DIR}/data)
+extract(cpp ${WORK_DIR}/source/example.cc)
+extract(cmake ${WORK_DIR}/source/CMakeLists.txt)
+run(${CMAKE_COMMAND} --install ${BUILD_DIR} --component chunkstore --prefix ${WORK_DIR}/prefix)
+if(SANITIZE)
+  set(flags -DCMAKE_CXX_FLAGS=-fsanitize=${SANITIZE})
+endif()
+run(${CMAKE_COMMAND} -S ${WORK_DIR}/source -B ${WORK_DIR}/build -G ${GENERATOR}
+  -DCMAKE_PREFIX_PATH=${WORK_DIR}/prefix ${flags})
+run(${CMAKE_COMMAND} --build ${WORK_DIR}/build)
+run(${WORK_DIR}/build/example ${WORK_DIR}/data)
+if(NOT output STREQUAL "apple: red\n")
+  message(FATAL_ERROR "example: expected 'apple: red', got '${output}'")
+endif()
