@@ -5,12 +5,14 @@
 // to its offset.
 //   block  = entries · u32 offset of each entry · u32 entries · u32 crc32c of all before it
 //   entry  = u8 EntryType · varint key length · varint value length · u64 version · key · value
-//   index  = for each block: varint offset · varint length · varint entries · length-prefixed first key;
-//            then length-prefixed last key of the run
+//   index  = for each block: varint offset · varint length · varint (entries * 2 + continues) ·
+//            length-prefixed first key; then length-prefixed last key of the run.
+//            continues: the block before ends with this first key too
 //   footer = u64 index offset · u64 index length · u64 blocks · u64 entries · u32 index crc32c ·
 //            u32 format version · u32 crc32c of the footer before it · u32 magic
 // Entries are in entry order (core/entry.h). A block ends before it would exceed the block size,
-// unless a single entry does.
+// unless a single entry does. Blocks lie back to back from offset 0, the index behind them.
+// Decoders are safe on any bytes.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +21,7 @@
 #include <vector>
 
 #include "core/entry.h"
+#include "funk/prefix_words.h"
 
 namespace chunkstore {
 
@@ -27,7 +30,7 @@ inline constexpr uint32_t kRunFormat = 1;
 inline constexpr size_t kFooterBytes = 48;
 inline constexpr size_t kBlockTrailerBytes = 8;
 
-std::string SegmentName(uint64_t number);                       // "segment-000012.seg"
+std::string SegmentName(uint64_t number);  // "segment-000012.seg"
 bool ParseSegmentName(std::string_view name, uint64_t* number);
 
 // Where a run lies. Zero length: no run.
@@ -43,34 +46,68 @@ struct ExtentRef {
 struct BlockRef {
   uint64_t offset = 0;  // in the run
   uint32_t length = 0;  // trailer included
-  uint32_t entries = 0;
+  uint32_t entries : 31 = 0;
+  uint32_t continues : 1 = 0;  // its first key also ends the block before
 };
 
 // The fence index of a run: per block its place and first key.
 struct RunIndex {
   std::vector<BlockRef> blocks;
-  std::string keys;                    // first keys back to back, then the last key
-  std::vector<uint32_t> key_ends;      // blocks.size() + 1 of them
-  std::string_view first_key(size_t block) const;
-  std::string_view last_key() const;
+  std::string keys;                // first keys back to back, then the last key
+  std::vector<uint32_t> key_ends;  // blocks.size() + 1 of them
+  PrefixWords words;               // of the first keys
+
+  std::string_view key(size_t i) const {
+    const uint32_t from = i == 0 ? 0 : key_ends[i - 1];
+    return std::string_view(keys).substr(from, key_ends[i] - from);
+  }
+  std::string_view first_key(size_t block) const { return key(block); }
+  std::string_view last_key() const { return key(blocks.size()); }
   size_t memory() const;
-  // The block that holds the first entry at or after (key, version); blocks.size() if none does.
+  // The block in which a search for the first entry at or after the key begins: it is there, or the
+  // next block starts with it. blocks.size() when no entry is.
   size_t Find(std::string_view key) const;
+  // After the other members are filled.
+  void Seal();
 };
 
-// Reads one block; the bytes must outlive the view. Parse checks structure, not the checksum.
+// Reads one block; the bytes must outlive the view.
 class BlockView {
  public:
-  // Corruption text without file and offset, which the caller adds; empty: fine.
+  BlockView() = default;
+  // Checks the whole structure, so that the other methods are safe whatever the bytes are; the
+  // order of the entries is not looked at. Corruption text without file and offset, which the
+  // caller adds; empty: fine.
   static std::string Parse(std::string_view bytes, bool verify_checksum, BlockView* view);
+  // Of bytes that Parse has accepted before.
+  explicit BlockView(std::string_view parsed);
+
   uint32_t size() const { return count_; }
   Entry at(uint32_t i) const;
   uint32_t LowerBound(std::string_view key, Version version) const;  // first entry not before
+
  private:
-  std::string_view bytes_;
+  const char* EntryAt(uint32_t i) const;
+  const char* data_ = nullptr;
+  const char* offsets_ = nullptr;
   uint32_t count_ = 0;
 };
 
+// The head of an entry, everything but key and value; at most kMaxEntryHead bytes.
+inline constexpr size_t kMaxEntryHead = 1 + 10 + 10 + 8;
+size_t StoreEntryHead(char* to, const Entry& entry);
+
+struct RunFooter {
+  uint64_t index_offset = 0;
+  uint64_t index_length = 0;
+  uint64_t blocks = 0;
+  uint64_t entries = 0;
+  uint32_t index_checksum = 0;
+};
+std::string EncodeFooter(const RunFooter& footer);
+// Both name what was expected and found, but neither file nor offset.
+Status DecodeFooter(std::string_view bytes, RunFooter* footer);
 Status DecodeRunIndex(std::string_view footer, std::string_view index, RunIndex* result);
+std::string EncodeRunIndex(const RunIndex& index);
 
 }  // namespace chunkstore

@@ -1,7 +1,7 @@
 // Log: a chunk's newest entries on disk, as runs in the order in which flushes wrote them.
-// Immutable: a flush makes the next Log from the last one and its run. Finds keys by the ordered index or
-// by Bloom parts, as options say; both are made from the runs when first needed after recovery.
-// Safe from any thread.
+// Immutable: a flush makes the next Log from the last one and its run. Finds keys by the ordered
+// index or by Bloom parts, as options say; both are made from the runs when first needed after
+// recovery. Safe from any thread.
 #pragma once
 
 #include <atomic>
@@ -33,17 +33,17 @@ class Log {
   std::unique_ptr<Log> With(std::shared_ptr<const Run> run, const std::vector<RunKey>& keys) const;
 
   bool empty() const { return runs_.empty(); }
-  uint64_t bytes() const;    // of all runs on disk
+  uint64_t bytes() const;  // of all runs on disk
   uint64_t entries() const;
-  size_t memory() const;     // of index or filters, if made
+  size_t memory() const;  // of index or filters, if made
   const std::vector<std::shared_ptr<const Run>>& runs() const { return runs_; }
 
-  // The newest version at or below `version`. *searched_bytes grows by the log bytes that were looked
-  // through (kIndex: one block; kBloom: whole pieces).
+  // The newest version at or below `version`. *searched_bytes grows by the log bytes that were
+  // looked through (kIndex: one block; kBloom: whole pieces).
   Status Lookup(const ReadContext& context, std::string_view key, uint64_t hash, Version version,
                 std::string* value, LookupResult* result, uint64_t* searched_bytes) const;
-  // All entries in order. With the index only blocks that are needed are read, each run's last block
-  // being kept at hand; with Bloom parts the runs are merged.
+  // All entries in order. With the index only blocks that are needed are read, each run's last
+  // block being kept at hand; with Bloom parts the runs are merged.
   std::unique_ptr<EntryCursor> NewCursor(const ReadContext& context, size_t span) const;
 
  private:

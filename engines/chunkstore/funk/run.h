@@ -1,11 +1,12 @@
 // Run: sorted entries in a segment, immutable. A chunk's table is one run, its log a list of them.
-// RunBuilder writes one, Run reads it through the block cache. Builders belong to one thread; runs are
-// safe from any thread.
+// RunBuilder writes one, Run reads it through the block cache. Builders belong to one thread; runs
+// are safe from any thread.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,10 +14,9 @@
 #include "core/entry.h"
 #include "funk/format.h"
 #include "funk/segments.h"
+#include "memory/block_cache.h"
 
 namespace chunkstore {
-
-class BlockCache;
 
 // What a read may use and must do.
 struct ReadContext {
@@ -41,22 +41,50 @@ struct RunSummary {
 
 class RunBuilder {
  public:
+  // The run begins at the segment's offset; one builder at a time per segment.
   RunBuilder(SegmentWriter* segment, size_t block_size, bool keep_keys);
-  ~RunBuilder();
   // In entry order; ordering is asserted.
   Status Add(const Entry& entry);
-  uint64_t bytes() const;    // of the run so far
-  uint64_t entries() const;
-  // At least one entry was added.
+  uint64_t bytes() const;  // of the run so far, without index and footer
+  uint64_t entries() const { return entries_; }
+  // At least one entry was added. The last call.
   Status Finish(RunSummary* summary);
+
+ private:
+  void BeginBlock(std::string_view first_key);
+  Status EndBlock();
+  Status AddAlone(const Entry& entry, std::string_view head);
+  Status AppendTrailer(std::string_view offsets, uint32_t count, uint32_t checksum);
+
+  SegmentWriter* segment_;
+  const size_t block_size_;
+  const bool keep_keys_;
+  const uint64_t begin_;      // of the run, in the segment
+  uint64_t block_begin_ = 0;  // of the current block, in the run
+  std::string block_;         // its entries
+  std::string offsets_;       // of its entries, as they will be stored
+  std::string last_key_;
+  Version last_version_ = 0;
+  uint64_t entries_ = 0;
+  RunIndex index_;
+  std::vector<RunKey> keys_;
 };
 
-// What a lookup found: nothing (found is false), a value (copied to the caller's string) or a deletion.
+// What a lookup found: nothing (found is false), a value (copied to the caller's string) or a
+// deletion.
 struct LookupResult {
   bool found = false;
   EntryType type = EntryType::kValue;
   Version version = 0;
   bool from_cache = true;  // no byte came from disk
+};
+
+// A block at hand: pinned in the cache, or a copy where there is none.
+struct HeldBlock {
+  uint32_t block = 0;
+  BlockCache::Handle handle;
+  std::string copy;
+  BlockView view;  // of one of the two; empty before the first use
 };
 
 class Run {
@@ -65,11 +93,16 @@ class Run {
   Run(Segments* segments, const ExtentRef& extent, std::shared_ptr<const RunIndex> index);
   // Gives the space back if the run was marked obsolete.
   ~Run();
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
   const ExtentRef& extent() const { return extent_; }
+  Segments* segments() const { return segments_; }
   // The manifest does not refer to it any more.
-  void MarkObsolete() { obsolete_.store(true); }
+  void MarkObsolete() const { obsolete_.store(true); }
 
   Status Index(std::shared_ptr<const RunIndex>* index) const;
+  // The same, valid as long as the run; nothing but a load once it is there.
+  Status Index(const RunIndex** index) const;
   // Bytes of its fence index in memory; 0 when not loaded.
   size_t memory() const;
 
@@ -79,16 +112,33 @@ class Run {
   // The same within one known block.
   Status LookupInBlock(const ReadContext& context, uint32_t block, std::string_view key,
                        Version version, std::string* value, LookupResult* result) const;
+  // Makes that block the one held.
+  Status Hold(const ReadContext& context, uint32_t block, HeldBlock* held) const;
+  // Checks a block's bytes as they came from disk.
+  Status ParseBlock(const ReadContext& context, const BlockRef& ref, std::string_view bytes,
+                    BlockView* view) const;
   // `span`: bytes that the caller expects to read from the first Seek on; read with as few calls
-  // as possible when not cached. Grows by itself as the cursor goes on, up to 1 MiB a call.
+  // as possible when not cached. Grows by itself as the cursor goes on, up to 1 MiB a call. The run
+  // must outlive the cursor.
   std::unique_ptr<EntryCursor> NewCursor(const ReadContext& context, size_t span) const;
-  // Reads and checks every block; problems are appended, with file and offset.
+  // Reads and checks index and every block from disk; problems are appended, with file and offset,
+  // and the counts of what was found added.
   void Check(std::vector<std::string>* problems, uint64_t* blocks, uint64_t* entries) const;
 
  private:
+  // What the point reads share. *at_end: entries behind the block's last may be those searched for.
+  Status SearchBlock(const ReadContext& context, const BlockRef& ref, std::string_view key,
+                     Version version, std::string* value, LookupResult* result, bool* at_end) const;
+  Status ReadIndex(RunIndex* index) const;
+  Status Problem(const char* operation, uint64_t offset_in_run, const Status& status) const;
+
   Segments* segments_;
-  ExtentRef extent_;
-  std::atomic<bool> obsolete_{false};
+  const ExtentRef extent_;
+  mutable std::atomic<bool> obsolete_{false};
+  // Set once, by whoever holds the mutex; readers look at index_ only, owner_ follows it.
+  mutable std::mutex load_;
+  mutable std::shared_ptr<const RunIndex> owner_;
+  mutable std::atomic<const RunIndex*> index_{nullptr};
 };
 
 }  // namespace chunkstore

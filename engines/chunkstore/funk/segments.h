@@ -13,15 +13,21 @@
 #include <vector>
 
 #include "core/entry.h"
+#include "funk/extents.h"
 #include "funk/format.h"
+#include "funk/open_files.h"
 #include "kvdyno/base/file_system.h"
 
 namespace chunkstore {
 
-// Writes a new segment through an aligned buffer.
+class Segments;
+
+// Writes a new segment through an aligned buffer. After an error every call returns that error.
 class SegmentWriter {
  public:
   ~SegmentWriter();
+  SegmentWriter(const SegmentWriter&) = delete;
+  SegmentWriter& operator=(const SegmentWriter&) = delete;
   uint64_t number() const { return number_; }
   uint64_t offset() const { return offset_; }  // bytes appended so far
   Status Append(std::string_view bytes);
@@ -30,8 +36,31 @@ class SegmentWriter {
 
  private:
   friend class Segments;
+  SegmentWriter(Segments* segments, uint64_t number);
+  Status WriteBuffer();
+
+  Segments* segments_;
   uint64_t number_ = 0;
   uint64_t offset_ = 0;
+  std::unique_ptr<kvdyno::WritableFile> file_;
+  kvdyno::AlignedBuffer buffer_;
+  size_t buffered_ = 0;
+  Status status_;
+  bool finished_ = false;
+};
+
+// The thread's own buffer for short reads, for a scope; such scopes do not nest. Keeps at most a
+// bit more than 1 MiB from one scope to the next.
+class ThreadBuffer {
+ public:
+  ThreadBuffer();
+  ~ThreadBuffer();
+  ThreadBuffer(const ThreadBuffer&) = delete;
+  ThreadBuffer& operator=(const ThreadBuffer&) = delete;
+  kvdyno::AlignedBuffer* get() const { return buffer_; }
+
+ private:
+  kvdyno::AlignedBuffer* buffer_;
 };
 
 class Segments {
@@ -39,40 +68,75 @@ class Segments {
   Segments(kvdyno::FileSystem* files, std::string directory, bool direct, size_t max_open_files);
 
   // Open: what the manifest says is in use; files that nothing refers to are removed (unless
-  // read_only). Numbers go on after the largest one seen.
+  // read_only). Numbers go on after the largest one seen. Corruption when a file is missing or ends
+  // before a live run does.
   Status Recover(const std::vector<ExtentRef>& live, bool read_only);
 
-  // A writer for the next number; an unfinished segment is removed with its writer.
+  // A writer for the next number; an unfinished segment is removed with its writer, which must not
+  // outlive this.
   Status Create(std::unique_ptr<SegmentWriter>* writer);
   // A finished segment's runs are in use from now on.
   void AddLive(const ExtentRef& extent);
   // The run is not referred to by the manifest and not read any more: its space goes back, with
-  // the file when it was the last one, else as a hole where the file system can.
+  // the file when nothing else is left in it, else as a hole where the file system can. Also for a
+  // run that was finished but never added.
   void Free(const ExtentRef& extent);
-  // Gives back what a crash left between the live runs of each file. Slow; for background work.
+  // Gives back what a crash left between the live runs of each file, and tries again what failed
+  // before. Slow; for background work. Until it was called, file_bytes() counts recovered files
+  // whole.
   void PunchGaps();
 
-  // Reads bytes of a run, aligned or not as the caller likes: with direct input the surrounding pages
-  // are read into a scratch buffer of the thread. Corruption when the file ends early.
+  // Reads bytes of a run, aligned or not as the caller likes: with direct input the surrounding
+  // pages are read into a scratch buffer of the thread. Corruption when the file ends early.
   Status Read(const ExtentRef& extent, uint64_t offset_in_run, size_t length, char* to) const;
+  // The same without the copy: *bytes lies in *buffer, which grows as needed.
+  Status ReadInto(const ExtentRef& extent, uint64_t offset_in_run, size_t length,
+                  kvdyno::AlignedBuffer* buffer, std::string_view* bytes) const;
 
   bool direct() const { return direct_; }
+  std::string PathOf(uint64_t segment) const { return directory_ + "/" + SegmentName(segment); }
   uint64_t next_number() const;
   uint64_t file_bytes() const;  // of all files, dead space that could not be given back included
   uint64_t live_bytes() const;
-  size_t open_files() const;
-  uint64_t reads() const;       // calls of the file system and bytes that they brought
+  size_t open_files() const { return open_.count(); }
+  uint64_t reads() const;  // calls of the file system and bytes that they brought
   uint64_t read_bytes() const;
   uint64_t written_bytes() const;
-  // Segments of which less than `share` is live and whose holes could not be punched: candidates for
-  // rewriting. Empty where the file system punches.
+  uint64_t space_errors() const;  // removals and holes that failed, other than for lack of support
+  // Segments of which less than `share` is live and whose holes could not be punched: candidates
+  // for rewriting. Empty where the file system punches.
   std::vector<uint64_t> SparseSegments(double share) const;
 
  private:
+  friend class SegmentWriter;
+  struct Segment {
+    uint64_t size = 0;
+    uint64_t punched = 0;  // bytes that went back already
+    RangeSet live;         // runs in use
+    RangeSet dead;         // neither in use nor given back; what is in no set may become live
+  };
+
+  void AddFinished(uint64_t number, uint64_t appended, uint64_t size);
+  Status ScanDirectory(bool read_only);
+  // Both return whether the space went back; they hold no lock while the file system works.
+  bool RemoveFile(uint64_t number);
+  bool Punch(uint64_t number, ByteRange pages);
+  void GiveBack(uint64_t number, ByteRange dead);
+
   kvdyno::FileSystem* files_;
   std::string directory_;
   bool direct_;
-  size_t max_open_files_;
+  mutable OpenFiles open_;
+
+  mutable std::mutex mutex_;
+  std::map<uint64_t, Segment> segments_;  // guarded by mutex_
+  uint64_t next_number_ = 1;              // guarded by mutex_
+
+  std::atomic<bool> cannot_punch_{false};
+  std::atomic<uint64_t> space_errors_{0};
+  std::atomic<uint64_t> written_bytes_{0};
+  mutable std::atomic<uint64_t> reads_{0};
+  mutable std::atomic<uint64_t> read_bytes_{0};
 };
 
 }  // namespace chunkstore

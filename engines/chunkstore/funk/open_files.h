@@ -1,0 +1,47 @@
+// OpenFiles: the segment files that are held open, a bounded number of them.
+// Sharded by segment number, each shard a lock and a short list in which the one unused for longest
+// gives way. Whoever holds a file keeps it open though it left the table. Safe from any thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "core/entry.h"
+#include "kvdyno/base/file_system.h"
+
+namespace chunkstore {
+
+class OpenFiles {
+ public:
+  using File = std::shared_ptr<const kvdyno::RandomAccessFile>;
+
+  OpenFiles(kvdyno::FileSystem* files, std::string directory, bool direct, size_t max_open);
+  Status Get(uint64_t segment, File* file);
+  void Close(uint64_t segment);  // for a file that is being removed
+  size_t count() const;
+
+ private:
+  struct Slot {
+    uint64_t segment = 0;
+    uint64_t used = 0;  // the shard's clock when last asked for
+    File file;
+  };
+  struct alignas(64) Shard {
+    mutable std::mutex mutex;
+    uint64_t clock = 0;       // guarded by mutex
+    std::vector<Slot> slots;  // guarded by mutex; at most per_shard_
+    File Find(uint64_t segment);
+  };
+  Shard& ShardOf(uint64_t segment) { return shards_[segment % shards_.size()]; }
+
+  kvdyno::FileSystem* files_;
+  const std::string directory_;
+  const bool direct_;
+  std::vector<Shard> shards_;
+  size_t per_shard_;
+};
+
+}  // namespace chunkstore

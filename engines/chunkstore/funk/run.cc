@@ -1,0 +1,203 @@
+#include "funk/run.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "funk/run_cursor.h"
+#include "testing/seeded_bugs.h"
+
+namespace chunkstore {
+
+Run::Run(Segments* segments, const ExtentRef& extent, std::shared_ptr<const RunIndex> index)
+    : segments_(segments), extent_(extent), owner_(std::move(index)), index_(owner_.get()) {}
+
+Run::~Run() {
+  if (obsolete_.load()) segments_->Free(extent_);
+}
+
+// --- index
+
+Status Run::Index(const RunIndex** index) const {
+  *index = index_.load(std::memory_order_acquire);
+  if (*index != nullptr) return Status::Ok();
+  const std::lock_guard lock(load_);
+  if (owner_ == nullptr) {
+    auto loaded = std::make_shared<RunIndex>();
+    if (Status status = ReadIndex(loaded.get()); !status.ok()) return status;
+    owner_ = std::move(loaded);
+    index_.store(owner_.get(), std::memory_order_release);
+  }
+  *index = owner_.get();
+  return Status::Ok();
+}
+
+Status Run::Index(std::shared_ptr<const RunIndex>* index) const {
+  const RunIndex* loaded = nullptr;
+  const Status status = Index(&loaded);
+  if (status.ok()) *index = owner_;  // does not change any more
+  return status;
+}
+
+size_t Run::memory() const {
+  const RunIndex* index = index_.load(std::memory_order_acquire);
+  return index == nullptr ? 0 : index->memory();
+}
+
+// Reads the run's end, where the index lies, with one call for all but very small blocks.
+Status Run::ReadIndex(RunIndex* index) const {
+  constexpr uint64_t kTailBytes = 16 << 10;
+  if (extent_.length < kFooterBytes) {
+    return Problem("read footer", 0,
+                   Status::Corruption("expected " + std::to_string(kFooterBytes) +
+                                      " bytes or more, got " + std::to_string(extent_.length)));
+  }
+  const ThreadBuffer buffer;
+  std::string_view tail;
+  const uint64_t length = std::min(extent_.length, std::max(kTailBytes, extent_.length / 32));
+  Status status =
+      segments_->ReadInto(extent_, extent_.length - length, length, buffer.get(), &tail);
+  if (!status.ok()) return status;
+  RunFooter footer;
+  status = DecodeFooter(tail.substr(tail.size() - kFooterBytes), &footer);
+  if (!status.ok()) return Problem("read footer", extent_.length - kFooterBytes, status);
+  const uint64_t room = extent_.length - kFooterBytes;
+  if (footer.index_length > room || footer.index_offset != room - footer.index_length) {
+    return Problem("read footer", room,
+                   Status::Corruption("expected an index that ends at " + std::to_string(room) +
+                                      ", got one of " + std::to_string(footer.index_length) +
+                                      " bytes at " + std::to_string(footer.index_offset)));
+  }
+  if (footer.entries != extent_.entries) {
+    return Problem("read footer", room,
+                   Status::Corruption("expected " + std::to_string(extent_.entries) +
+                                      " entries, got " + std::to_string(footer.entries)));
+  }
+  const uint64_t wanted = footer.index_length + kFooterBytes;
+  if (wanted > tail.size()) {
+    status = segments_->ReadInto(extent_, footer.index_offset, wanted, buffer.get(), &tail);
+    if (!status.ok()) return status;
+  }
+  tail.remove_prefix(tail.size() - wanted);
+  status =
+      DecodeRunIndex(tail.substr(footer.index_length), tail.substr(0, footer.index_length), index);
+  return status.ok() ? status : Problem("read index", footer.index_offset, status);
+}
+
+Status Run::Problem(const char* operation, uint64_t offset_in_run, const Status& status) const {
+  return {status.code(), std::string(operation) + " " + segments_->PathOf(extent_.segment) +
+                             " at " + std::to_string(extent_.offset + offset_in_run) + ": " +
+                             status.message()};
+}
+
+// --- point reads
+
+Status Run::Lookup(const ReadContext& context, std::string_view key, Version version,
+                   std::string* value, LookupResult* result) const {
+  result->found = false;
+  const RunIndex* index = nullptr;
+  if (Status status = Index(&index); !status.ok()) return status;
+  const size_t blocks = index->blocks.size();
+  size_t block = index->Find(key);
+  if (block == blocks || (block == 0 && key < index->first_key(0))) return Status::Ok();
+  for (;;) {
+    bool at_end = false;
+    const Status status =
+        SearchBlock(context, index->blocks[block], key, version, value, result, &at_end);
+    if (!status.ok() || result->found || !at_end) return status;
+    // Versions of one key may go on in the next block.
+    ++block;
+    if (block == blocks || !index->blocks[block].continues || index->first_key(block) != key) {
+      return Status::Ok();
+    }
+  }
+}
+
+Status Run::LookupInBlock(const ReadContext& context, uint32_t block, std::string_view key,
+                          Version version, std::string* value, LookupResult* result) const {
+  result->found = false;
+  const RunIndex* index = nullptr;
+  if (Status status = Index(&index); !status.ok()) return status;
+  if (block >= index->blocks.size()) {
+    return Problem("look up", 0,
+                   Status::Corruption("expected block " + std::to_string(block) + ", got " +
+                                      std::to_string(index->blocks.size()) + " blocks"));
+  }
+  bool at_end = false;
+  return SearchBlock(context, index->blocks[block], key, version, value, result, &at_end);
+}
+
+Status Run::SearchBlock(const ReadContext& context, const BlockRef& ref, std::string_view key,
+                        Version version, std::string* value, LookupResult* result,
+                        bool* at_end) const {
+  const uint64_t place = extent_.offset + ref.offset;
+  const ThreadBuffer buffer;
+  BlockCache::Handle handle;
+  BlockView view;
+  if (context.blocks != nullptr) handle = context.blocks->Lookup(extent_.segment, place);
+  if (handle) {
+    view = BlockView(handle.bytes());
+  } else {
+    result->from_cache = false;
+    std::string_view bytes;
+    Status status = segments_->ReadInto(extent_, ref.offset, ref.length, buffer.get(), &bytes);
+    if (status.ok()) status = ParseBlock(context, ref, bytes, &view);
+    if (!status.ok()) return status;
+    if (context.blocks != nullptr && context.fill_cache) {
+      (void)context.blocks->Insert(extent_.segment, place, bytes);
+    }
+  }
+  const uint32_t at = view.LowerBound(key, version);
+  *at_end = at == view.size();
+  if (*at_end) return Status::Ok();
+  const Entry entry = view.at(at);
+  if (entry.key != key) return Status::Ok();
+  result->found = true;
+  result->type = entry.type;
+  result->version = entry.version;
+  value->assign(entry.value);
+  return Status::Ok();
+}
+
+Status Run::ParseBlock(const ReadContext& context, const BlockRef& ref, std::string_view bytes,
+                       BlockView* view) const {
+  const bool verify = context.verify_checksums && !Seeded(Bug::kIgnoresChecksum);
+  std::string problem = BlockView::Parse(bytes, verify, view);
+  if (problem.empty() && view->size() != ref.entries) {
+    problem =
+        "expected " + std::to_string(ref.entries) + " entries, got " + std::to_string(view->size());
+  }
+  if (problem.empty()) return Status::Ok();
+  return Problem("read block", ref.offset, Status::Corruption(std::move(problem)));
+}
+
+Status Run::Hold(const ReadContext& context, uint32_t block, HeldBlock* held) const {
+  const RunIndex* index = nullptr;
+  if (Status status = Index(&index); !status.ok()) return status;
+  const BlockRef& ref = index->blocks[block];
+  const uint64_t place = extent_.offset + ref.offset;
+  held->view = {};
+  held->block = block;
+  held->handle = {};
+  if (context.blocks != nullptr) held->handle = context.blocks->Lookup(extent_.segment, place);
+  if (!held->handle) {
+    const ThreadBuffer buffer;
+    std::string_view bytes;
+    BlockView checked;
+    Status status = segments_->ReadInto(extent_, ref.offset, ref.length, buffer.get(), &bytes);
+    if (status.ok()) status = ParseBlock(context, ref, bytes, &checked);
+    if (!status.ok()) return status;
+    if (context.blocks != nullptr && context.fill_cache) {
+      held->handle = context.blocks->Insert(extent_.segment, place, bytes);
+    } else {
+      held->copy.assign(bytes);
+    }
+  }
+  held->view = BlockView(held->handle ? held->handle.bytes() : std::string_view(held->copy));
+  return Status::Ok();
+}
+
+std::unique_ptr<EntryCursor> Run::NewCursor(const ReadContext& context, size_t span) const {
+  return std::make_unique<RunCursor>(this, context, span);
+}
+
+}  // namespace chunkstore

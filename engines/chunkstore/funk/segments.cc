@@ -1,0 +1,278 @@
+#include "funk/segments.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+#include <utility>
+
+namespace chunkstore {
+
+using kvdyno::AlignedBuffer;
+using kvdyno::kDirectAlignment;
+
+namespace {
+
+constexpr size_t kThreadBufferKept = (size_t{1} << 20) + 2 * kDirectAlignment;
+
+uint64_t RoundDown(uint64_t value) { return value - value % kDirectAlignment; }
+uint64_t RoundUp(uint64_t value) { return RoundDown(value + kDirectAlignment - 1); }
+
+ByteRange RangeOf(const ExtentRef& extent) {
+  return {extent.offset, extent.offset + extent.length};
+}
+
+ByteRange WholePages(ByteRange range) {
+  const uint64_t from = RoundUp(range.from);
+  return {from, std::max(from, RoundDown(range.to))};
+}
+
+AlignedBuffer& BufferOfThread() {
+  thread_local AlignedBuffer buffer;
+  return buffer;
+}
+
+}  // namespace
+
+ThreadBuffer::ThreadBuffer() : buffer_(&BufferOfThread()) {}
+ThreadBuffer::~ThreadBuffer() {
+  if (buffer_->size() > kThreadBufferKept) *buffer_ = AlignedBuffer();
+}
+
+Segments::Segments(kvdyno::FileSystem* files, std::string directory, bool direct,
+                   size_t max_open_files)
+    : files_(files),
+      directory_(std::move(directory)),
+      direct_(direct),
+      open_(files_, directory_, direct, max_open_files) {}
+
+// --- space
+
+Status Segments::Recover(const std::vector<ExtentRef>& live, bool read_only) {
+  {
+    const std::lock_guard lock(mutex_);
+    segments_.clear();
+    for (const ExtentRef& extent : live) segments_[extent.segment].live.Add(RangeOf(extent));
+    if (!segments_.empty()) next_number_ = std::max(next_number_, segments_.rbegin()->first + 1);
+  }
+  if (const Status status = ScanDirectory(read_only); !status.ok()) return status;
+  const std::lock_guard lock(mutex_);
+  for (auto& [number, segment] : segments_) {
+    const auto beyond = segment.live.Overlap({segment.size, UINT64_MAX});
+    if (!beyond.empty()) {
+      return Status::Corruption("open " + PathOf(number) + ": expected " +
+                                std::to_string(beyond.back().to) + " bytes or more, got " +
+                                std::to_string(segment.size));
+    }
+    segment.dead.Add({0, segment.size});
+    for (const ByteRange& range : segment.live.Overlap({0, segment.size})) {
+      segment.dead.Subtract(range);
+    }
+  }
+  return Status::Ok();
+}
+
+// Removes what nothing refers to and learns the sizes of the rest; a missing file has none.
+Status Segments::ScanDirectory(bool read_only) {
+  std::vector<std::string> names;
+  if (const Status status = files_->List(directory_, &names); !status.ok()) return status;
+  for (const std::string& name : names) {
+    uint64_t number = 0;
+    if (!ParseSegmentName(name, &number)) continue;
+    bool known = false;
+    {
+      const std::lock_guard lock(mutex_);
+      next_number_ = std::max(next_number_, number + 1);
+      known = segments_.contains(number);
+    }
+    if (!known) {
+      if (!read_only) (void)RemoveFile(number);
+      continue;
+    }
+    uint64_t size = 0;
+    if (const Status status = files_->Size(PathOf(number), &size); !status.ok()) return status;
+    const std::lock_guard lock(mutex_);
+    segments_[number].size = size;
+  }
+  return Status::Ok();
+}
+
+Status Segments::Create(std::unique_ptr<SegmentWriter>* writer) {
+  uint64_t number = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    number = next_number_++;
+  }
+  std::unique_ptr<kvdyno::WritableFile> file;
+  if (Status status = files_->Create(PathOf(number), direct_, &file); !status.ok()) return status;
+  writer->reset(new SegmentWriter(this, number));
+  (*writer)->file_ = std::move(file);
+  return Status::Ok();
+}
+
+void Segments::AddFinished(uint64_t number, uint64_t appended, uint64_t size) {
+  const std::lock_guard lock(mutex_);
+  Segment& segment = segments_[number];
+  segment.size = size;
+  segment.dead.Add({appended, size});
+}
+
+void Segments::AddLive(const ExtentRef& extent) {
+  const std::lock_guard lock(mutex_);
+  const auto at = segments_.find(extent.segment);
+  assert(at != segments_.end());
+  if (at != segments_.end()) at->second.live.Add(RangeOf(extent));
+}
+
+void Segments::Free(const ExtentRef& extent) {
+  ByteRange dead;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto at = segments_.find(extent.segment);
+    if (at == segments_.end()) return;
+    at->second.live.Subtract(RangeOf(extent));
+    at->second.dead.Add(RangeOf(extent));
+    dead = at->second.dead.Around(extent.offset);
+  }
+  GiveBack(extent.segment, dead);
+}
+
+void Segments::PunchGaps() {
+  std::vector<std::pair<uint64_t, ByteRange>> gaps;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [number, segment] : segments_) {
+      for (const ByteRange& range : segment.dead.Overlap({0, segment.size})) {
+        gaps.emplace_back(number, range);
+      }
+    }
+  }
+  for (const auto& [number, range] : gaps) GiveBack(number, range);
+}
+
+// The whole file when nothing else is in it, else the whole pages within `dead`, which no run
+// shares.
+void Segments::GiveBack(uint64_t number, ByteRange dead) {
+  bool all = false;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto at = segments_.find(number);
+    if (at == segments_.end()) return;
+    all = at->second.dead.bytes() + at->second.punched == at->second.size;
+  }
+  const ByteRange pages = WholePages(dead);
+  if (all) {
+    if (!RemoveFile(number)) return;
+    const std::lock_guard lock(mutex_);
+    segments_.erase(number);
+  } else if (pages.size() > 0 && Punch(number, pages)) {
+    const std::lock_guard lock(mutex_);
+    const auto at = segments_.find(number);
+    if (at == segments_.end()) return;
+    // Counted by what it takes from the set: two calls may have punched the same pages.
+    const uint64_t before = at->second.dead.bytes();
+    at->second.dead.Subtract(pages);
+    at->second.punched += before - at->second.dead.bytes();
+  }
+}
+
+bool Segments::RemoveFile(uint64_t number) {
+  open_.Close(number);
+  const Status status = files_->Remove(PathOf(number));
+  if (status.ok() || status.not_found()) return true;
+  space_errors_.fetch_add(1, std::memory_order_relaxed);
+  return false;
+}
+
+bool Segments::Punch(uint64_t number, ByteRange pages) {
+  if (cannot_punch_.load(std::memory_order_relaxed)) return false;
+  const Status status = files_->PunchHole(PathOf(number), pages.from, pages.size());
+  if (status.ok()) return true;
+  if (status.code() == Code::kUnsupported) {
+    cannot_punch_.store(true, std::memory_order_relaxed);
+  } else {
+    space_errors_.fetch_add(1, std::memory_order_relaxed);
+  }
+  return false;
+}
+
+// --- reading
+
+Status Segments::ReadInto(const ExtentRef& extent, uint64_t offset_in_run, size_t length,
+                          AlignedBuffer* buffer, std::string_view* bytes) const {
+  assert(offset_in_run + length <= extent.length);
+  OpenFiles::File file;
+  if (Status status = open_.Get(extent.segment, &file); !status.ok()) return status;
+  const uint64_t wanted = extent.offset + offset_in_run;
+  uint64_t from = wanted;
+  uint64_t to = wanted + length;
+  if (file->direct()) {
+    from = RoundDown(from);
+    to = RoundUp(to);
+  }
+  if (buffer->size() < to - from) {
+    const uint64_t size = std::max<uint64_t>(RoundUp(to - from), 4 * kDirectAlignment);
+    *buffer = AlignedBuffer();  // the old one goes first: together they might not fit
+    *buffer = AlignedBuffer(size);
+  }
+  size_t read = 0;
+  if (Status status = file->Read(from, to - from, buffer->data(), &read); !status.ok()) {
+    return status;
+  }
+  reads_.fetch_add(1, std::memory_order_relaxed);
+  read_bytes_.fetch_add(read, std::memory_order_relaxed);
+  if (from + read < wanted + length) {
+    return Status::Corruption("read " + PathOf(extent.segment) + " at " + std::to_string(wanted) +
+                              ": expected " + std::to_string(length) + " bytes, got " +
+                              std::to_string(from + read - std::min(from + read, wanted)));
+  }
+  *bytes = {buffer->data() + (wanted - from), length};
+  return Status::Ok();
+}
+
+Status Segments::Read(const ExtentRef& extent, uint64_t offset_in_run, size_t length,
+                      char* to) const {
+  const ThreadBuffer buffer;
+  std::string_view bytes;
+  const Status status = ReadInto(extent, offset_in_run, length, buffer.get(), &bytes);
+  if (status.ok()) std::memcpy(to, bytes.data(), bytes.size());
+  return status;
+}
+
+// --- figures
+
+uint64_t Segments::next_number() const {
+  const std::lock_guard lock(mutex_);
+  return next_number_;
+}
+uint64_t Segments::file_bytes() const {
+  const std::lock_guard lock(mutex_);
+  uint64_t bytes = 0;
+  for (const auto& [number, segment] : segments_) bytes += segment.size - segment.punched;
+  return bytes;
+}
+uint64_t Segments::live_bytes() const {
+  const std::lock_guard lock(mutex_);
+  uint64_t bytes = 0;
+  for (const auto& [number, segment] : segments_) bytes += segment.live.bytes();
+  return bytes;
+}
+uint64_t Segments::reads() const { return reads_.load(std::memory_order_relaxed); }
+uint64_t Segments::read_bytes() const { return read_bytes_.load(std::memory_order_relaxed); }
+uint64_t Segments::written_bytes() const { return written_bytes_.load(std::memory_order_relaxed); }
+uint64_t Segments::space_errors() const { return space_errors_.load(std::memory_order_relaxed); }
+
+std::vector<uint64_t> Segments::SparseSegments(double share) const {
+  std::vector<uint64_t> sparse;
+  if (!cannot_punch_.load(std::memory_order_relaxed)) return sparse;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [number, segment] : segments_) {
+    // What is in no set may be on its way into the manifest.
+    const uint64_t used = segment.size - segment.punched - segment.dead.bytes();
+    if (static_cast<double>(used) < share * static_cast<double>(segment.size)) {
+      sparse.push_back(number);
+    }
+  }
+  return sparse;
+}
+
+}  // namespace chunkstore
