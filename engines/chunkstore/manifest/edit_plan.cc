@@ -2,27 +2,11 @@
 
 #include <algorithm>
 
-#include "kvdyno/base/coding.h"
+#include "manifest/text.h"
 
 namespace chunkstore {
 
 namespace {
-
-// Keys are any bytes; a message shows the beginning, what is not printable as \xNN.
-std::string Shown(std::string_view key) {
-  constexpr size_t kShownBytes = 32;
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string text = "\"";
-  for (const char c : key.substr(0, kShownBytes)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20 && byte < 0x7f && c != '"' && c != '\\') {
-      text += c;
-    } else {
-      text += {'\\', 'x', kDigits[byte >> 4], kDigits[byte & 15]};
-    }
-  }
-  return text + (key.size() > kShownBytes ? "…\"" : "\"");
-}
 
 Status Misfit(const std::string& expected, const std::string& got) {
   return Status::Corruption("manifest edit: expected " + expected + ", got " + got);
@@ -59,14 +43,14 @@ Status EditPlan::PlanRemovals() {
   for (const std::string& key : edit_->remove_chunks) {
     last = FindNear(&state_->chunks, last, key);
     if (last == state_->chunks.end()) {
-      return Misfit("a chunk with the least key " + Shown(key) + " to remove", "none");
+      return Misfit("a chunk with the least key " + Quoted(key) + " to remove", "none");
     }
     removed_.push_back(last);
     removed_keys_.emplace_back(key);
   }
   std::sort(removed_keys_.begin(), removed_keys_.end());
   if (const std::string_view* twice = Duplicate(removed_keys_)) {
-    return Misfit("one removal of chunk " + Shown(*twice), "two");
+    return Misfit("one removal of chunk " + Quoted(*twice), "two");
   }
   return Status::Ok();
 }
@@ -75,12 +59,12 @@ Status EditPlan::PlanAdditions() {
   for (const ChunkRecord& chunk : edit_->add_chunks) {
     added_keys_.emplace_back(chunk.min_key);
     if (state_->chunks.contains(chunk.min_key) && !IsRemoved(chunk.min_key)) {
-      return Misfit("no chunk with the least key " + Shown(chunk.min_key) + " yet", "one");
+      return Misfit("no chunk with the least key " + Quoted(chunk.min_key) + " yet", "one");
     }
   }
   std::sort(added_keys_.begin(), added_keys_.end());
   if (const std::string_view* twice = Duplicate(added_keys_)) {
-    return Misfit("one new chunk with the least key " + Shown(*twice), "two");
+    return Misfit("one new chunk with the least key " + Quoted(*twice), "two");
   }
   if (!IsAdded("") && (!state_->chunks.contains("") || IsRemoved(""))) {
     return Misfit("a first chunk that begins with the empty key", "none");
@@ -98,7 +82,7 @@ Status EditPlan::PlanLogs() {
     }
     last = FindNear(&state_->chunks, last, key);
     if (last == state_->chunks.end() || IsRemoved(key)) {
-      return Misfit("a chunk with the least key " + Shown(key) + " for a log run", "none");
+      return Misfit("a chunk with the least key " + Quoted(key) + " for a log run", "none");
     }
     extended_.push_back(&last->second);
   }

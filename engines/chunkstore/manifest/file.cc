@@ -29,35 +29,32 @@ std::string Header() {
   return header;
 }
 
-std::string Hexadecimal(uint64_t value, const char* form) {
+std::string Formatted(uint64_t value, const char* form) {
   char text[24];
   std::snprintf(text, sizeof text, form, static_cast<unsigned long long>(value));
   return text;
 }
 
-Status CheckHeader(std::string_view bytes, const std::string& path) {
+Status CheckHeader(std::string_view bytes) {
   if (bytes.size() < kHeaderBytes) {
-    return Status::Corruption("manifest " + path + ": expected at least " +
-                              std::to_string(kHeaderBytes) + " bytes, got " +
-                              std::to_string(bytes.size()));
+    return Status::Corruption("manifest: expected at least " + std::to_string(kHeaderBytes) +
+                              " bytes, got " + std::to_string(bytes.size()));
   }
   const auto magic = LoadFixed<uint64_t>(bytes.data());
   if (magic != kMagic) {
-    return Status::Corruption("manifest " + path + " at offset 0: expected magic " +
-                              Hexadecimal(kMagic, "%016llx") + ", got " +
-                              Hexadecimal(magic, "%016llx"));
+    return Status::Corruption("manifest: expected magic " + Formatted(kMagic, "%016llx") +
+                              ", got " + Formatted(magic, "%016llx"));
   }
   const auto stored = LoadFixed<uint32_t>(bytes.data() + 12);
   const uint32_t computed = Crc32c(bytes.substr(0, 12));
   if (stored != computed) {
-    return Status::Corruption("manifest " + path + " at offset 0: expected header checksum " +
-                              Hexadecimal(computed, "%08llx") + ", got " +
-                              Hexadecimal(stored, "%08llx"));
+    return Status::Corruption("manifest header: expected crc32c " + Formatted(stored, "%08llx") +
+                              ", got " + Formatted(computed, "%08llx"));
   }
   const auto format = LoadFixed<uint32_t>(bytes.data() + 8);
   if (format != kStoreFormat) {
-    return Status::Unsupported("manifest " + path + ": expected store format " +
-                               std::to_string(kStoreFormat) + ", got " + std::to_string(format) +
+    return Status::Unsupported("manifest: expected store format " + std::to_string(kStoreFormat) +
+                               ", got " + std::to_string(format) +
                                "; open it with the release that wrote it");
   }
   return Status::Ok();
@@ -90,34 +87,30 @@ uint64_t FindMark(std::string_view bytes, uint64_t offset) {
   return 0;
 }
 
-void ApplyFrame(std::string_view bytes, const std::string& path, uint64_t offset, Replay* replay) {
+Status ApplyFrame(std::string_view bytes, Replay* replay) {
   Edit edit;
   Status status = DecodeEdit(bytes, &edit);
   if (status.ok()) status = ApplyEdit(edit, &replay->state);
-  if (status.ok()) {
-    if (replay->snapshot_complete) ++replay->edits;
-  } else {
-    replay->status = Status(status.code(), "manifest " + path + " at offset " +
-                                               std::to_string(offset) + ": " + status.message());
-  }
+  if (status.ok() && replay->snapshot_complete) ++replay->edits;
+  return status;
 }
 
 // Neither frame nor mark at `offset`: acknowledged and damaged, or never acknowledged?
-void JudgeTail(std::string_view bytes, const std::string& path, uint64_t offset, Replay* replay) {
-  replay->dropped_bytes = bytes.size() - offset;
+Status JudgeTail(std::string_view bytes, uint64_t offset, bool snapshot_complete) {
   const uint64_t mark = FindMark(bytes, offset);
-  if (mark == 0 && replay->snapshot_complete) return;
-  replay->status = Status::Corruption(
-      "manifest " + path + " at offset " + std::to_string(offset) +
-      ": expected an edit of the right checksum, got none, " +
-      (mark != 0 ? "though the mark at offset " + std::to_string(mark) + " vouches for it"
-                 : std::string("and the initial state is incomplete")));
+  if (mark != 0) {
+    return Status::Corruption(
+        "manifest: expected an edit of the right checksum, for which the mark at offset " +
+        std::to_string(mark) + " vouches, got none");
+  }
+  if (snapshot_complete) return Status::Ok();
+  return Status::Corruption("manifest: expected a whole initial state, got a part of it");
 }
 
 }  // namespace
 
 std::string ManifestName(uint64_t number) {
-  return std::string(kNamePrefix) + Hexadecimal(number, "%06llu");
+  return std::string(kNamePrefix) + Formatted(number, "%06llu");
 }
 
 bool ParseManifestName(std::string_view name, uint64_t* number) {
@@ -130,7 +123,7 @@ bool ParseManifestName(std::string_view name, uint64_t* number) {
 
 std::string EncodeCurrent(uint64_t manifest) {
   const std::string name = ManifestName(manifest);
-  return name + "\ncrc32c " + Hexadecimal(Crc32c(name), "%08llx") + "\n";
+  return name + "\ncrc32c " + Formatted(Crc32c(name), "%08llx") + "\n";
 }
 
 Status DecodeCurrent(std::string_view content, uint64_t* manifest) {
@@ -190,22 +183,13 @@ std::string EncodeManifest(const ManifestState& state) {
 
 Replay ReplayManifest(std::string_view bytes, const std::string& path) {
   Replay replay;
-  replay.status = CheckHeader(bytes, path);
-  if (!replay.status.ok()) {
-    replay.dropped_bytes = bytes.size();
-    return replay;
-  }
-  uint64_t offset = kHeaderBytes;
-  while (true) {
-    replay.good_bytes = offset;
+  replay.status = CheckHeader(bytes);
+  uint64_t offset = replay.status.ok() ? kHeaderBytes : 0;
+  while (replay.status.ok()) {
     std::string_view edit;
     if (ReadFrame(bytes, offset, &edit)) {
-      ApplyFrame(edit, path, offset, &replay);
-      if (!replay.status.ok()) {
-        replay.dropped_bytes = bytes.size() - offset;
-        return replay;
-      }
-      offset += kFrameHeaderBytes + edit.size();
+      replay.status = ApplyFrame(edit, &replay);
+      if (replay.status.ok()) offset += kFrameHeaderBytes + edit.size();
     } else if (IsMark(bytes, offset)) {
       offset += kMarkBytes;
       if (!replay.snapshot_complete && !replay.state.chunks.empty()) {
@@ -213,12 +197,15 @@ Replay ReplayManifest(std::string_view bytes, const std::string& path) {
         replay.snapshot_bytes = offset;
       }
     } else {
-      if (offset != bytes.size() || !replay.snapshot_complete) {
-        JudgeTail(bytes, path, offset, &replay);
-      }
-      return replay;
+      const bool end = offset == bytes.size() && replay.snapshot_complete;
+      if (!end) replay.status = JudgeTail(bytes, offset, replay.snapshot_complete);
+      break;
     }
   }
+  replay.good_bytes = offset;
+  replay.dropped_bytes = bytes.size() - offset;
+  replay.status = replay.status.WithPlace(path, offset);
+  return replay;
 }
 
 }  // namespace chunkstore

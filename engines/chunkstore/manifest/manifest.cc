@@ -15,7 +15,12 @@ namespace {
 
 constexpr uint64_t kRewriteFactor = 4;
 constexpr uint64_t kRewriteBytes = uint64_t{4} << 20;
-constexpr char kRemedy[] = "; Store::Repair may rebuild it";
+
+Status WithRemedy(const Status& status) {
+  if (status.code() != Code::kCorruption) return status;
+  return Status::Corruption(status.message() + "; Store::Repair may rebuild it")
+      .WithPlace(status.file(), status.offset());
+}
 
 std::string PathOf(const std::string& directory, std::string_view name) {
   return directory + "/" + std::string(name);
@@ -49,41 +54,32 @@ Status ReadCurrent(FileSystem* files, const std::string& directory, uint64_t* nu
   const std::string path = PathOf(directory, kCurrentName);
   std::string content;
   Status status = kvdyno::ReadWholeFile(files, path, &content);
-  if (status.ok()) {
-    status = DecodeCurrent(content, number);
-    if (status.ok()) return status;
-    return Status::Corruption("open " + path + ": " + status.message() + kRemedy);
-  }
+  if (status.ok()) return WithRemedy(DecodeCurrent(content, number).WithPlace(path, 0));
   if (!status.not_found()) return status;
   if (!files->Exists(directory)) return Status::NotFound();
   Remains remains;
   status = Survey(files, directory, &remains);
   if (!status.ok()) return status;
   if (!remains.manifests || !remains.beyond_creation) return Status::NotFound();
-  return Status::Corruption("open " + path +
-                            ": expected a file that names the manifest, got none beside manifests" +
-                            kRemedy);
+  return WithRemedy(
+      Status::Corruption("expected a file that names the manifest, got none beside manifests")
+          .WithPlace(path, 0));
 }
 
 Status ReadState(FileSystem* files, const std::string& path, ManifestState* state) {
   std::string content;
   Status status = kvdyno::ReadWholeFile(files, path, &content);
   if (status.not_found()) {
-    return Status::Corruption("open " + path +
-                              ": expected the manifest that CURRENT names, got none" + kRemedy);
+    return WithRemedy(Status::Corruption("expected the manifest that CURRENT names, got no file")
+                          .WithPlace(path, 0));
   }
   if (!status.ok()) return status;
   Replay replay = ReplayManifest(content, path);
   std::vector<std::string> problems;
-  if (replay.status.ok()) {
-    CheckState(replay.state, &problems);
-    if (!problems.empty()) replay.status = Status::Corruption(path + ": " + problems.front());
-  }
-  if (replay.status.code() == Code::kCorruption) {
-    return Status::Corruption(replay.status.message() + kRemedy);
-  }
+  if (replay.status.ok()) CheckState(replay.state, &problems);
+  if (!problems.empty()) replay.status = Status::Corruption(problems.front()).WithPlace(path, 0);
   *state = std::move(replay.state);
-  return replay.status;
+  return WithRemedy(replay.status);
 }
 
 }  // namespace
