@@ -1,17 +1,29 @@
 // RowCache: single rows of chunks that are not in memory as a whole.
-// As published (EvenDB, section 3.2): a queue of three hash tables; rows enter the head, a row found in
-// an older table moves to the head, and when the head is full the tail is dropped as a whole.
-// Sharded; each shard has a lock and its own queue. Safe from any thread.
+// As published (EvenDB, section 3.2): a queue of three hash tables; rows enter the head, a row
+// found in an older table moves to the head, and when the head is full the tail is dropped as a
+// whole. Sharded; each shard has a lock and its own queue (row_shard.h). Safe from any thread.
 //
 // Staleness: a reader that goes to disk takes Stamp(hash) before it looks anywhere, and inserts
-// with that stamp; a flush calls Refresh for every key whose newest version left the stage, and Refresh
-// moves the stamp of the key's shard slot, so that a late insert of an older row is refused.
+// with that stamp; a flush calls Refresh for every key whose newest version left the stage, and
+// Refresh moves the stamp of the key's shard slot, so that a late insert of an older row is
+// refused.
+//
+// Why no stale row stays: let w be a flushed write. Refresh(w) moves the stamp, then takes the
+// shard's lock. An insert of an older row holds that lock either before, and then Refresh replaces
+// what it left, or after, and then it sees the stamp moved; it passes only if its reader took the
+// stamp after that, when w was already to be found in the stage or on disk, so that its reader
+// found w or something newer. What the caller owes: w can be found at every moment from its write
+// on by a reader that looks into the stages first and on disk then, and the stage goes out of sight
+// only after Refresh has returned.
 #pragma once
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/entry.h"
 
@@ -27,8 +39,8 @@ class RowCache {
   // True: the newest flushed version of the key is cached, a value (copied) or a deletion.
   bool Lookup(std::string_view key, uint64_t hash, std::string* value, EntryType* type,
               Version* version);
-  // Caches what a read found, unless the stamp has changed since. Rows above a shard's sixteenth are
-  // not cached.
+  // Caches what a read found, unless the stamp has changed since. Rows above a shard's sixteenth
+  // are not cached.
   void Insert(std::string_view key, uint64_t hash, const Entry& entry, uint64_t stamp);
   // A newer version was flushed: replaces the row if it is cached, never adds one; moves the stamp.
   void Refresh(std::string_view key, uint64_t hash, const Entry& entry);
@@ -40,6 +52,15 @@ class RowCache {
     uint64_t hits = 0, misses = 0, ghost_hits = 0, inserts = 0, drops = 0, refused = 0;
   };
   Counts counts() const;
+
+ private:
+  static constexpr size_t kStamps = 4096;
+  class Shard;
+  Shard& ShardOf(uint64_t hash) const;
+
+  std::vector<std::unique_ptr<Shard>> shards_;  // a power of two
+  std::unique_ptr<std::atomic<uint64_t>[]> stamps_;
+  std::atomic<size_t> capacity_;
 };
 
 }  // namespace chunkstore
