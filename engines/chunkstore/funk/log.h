@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,29 +27,43 @@ struct LogPolicy {
 
 class Log {
  public:
-  // From recovered runs, oldest first; no index yet.
+  // From recovered runs, oldest first; no index yet. The policy must outlive the log.
   Log(const LogPolicy* policy, std::vector<std::shared_ptr<const Run>> runs);
   ~Log();
-  // This log with one run more; takes over the index by merging. `keys` are the run's.
+  // This log with one run more, whose versions of a key are newer than any here; takes over the
+  // index by merging. `keys` are the run's. Readers of this log are not disturbed.
   std::unique_ptr<Log> With(std::shared_ptr<const Run> run, const std::vector<RunKey>& keys) const;
 
   bool empty() const { return runs_.empty(); }
-  uint64_t bytes() const;  // of all runs on disk
-  uint64_t entries() const;
-  size_t memory() const;  // of index or filters, if made
+  uint64_t bytes() const { return bytes_; }  // of all runs on disk
+  uint64_t entries() const { return entries_; }
+  size_t memory() const;  // of index or filters, if made; shared parts counted whole
   const std::vector<std::shared_ptr<const Run>>& runs() const { return runs_; }
 
   // The newest version at or below `version`. *searched_bytes grows by the log bytes that were
-  // looked through (kIndex: one block; kBloom: whole pieces).
+  // looked through (kIndex: one block; kBloom: whole pieces). `hash` is kvdyno::Hash64 of the key.
   Status Lookup(const ReadContext& context, std::string_view key, uint64_t hash, Version version,
                 std::string* value, LookupResult* result, uint64_t* searched_bytes) const;
   // All entries in order. With the index only blocks that are needed are read, each run's last
-  // block being kept at hand; with Bloom parts the runs are merged.
+  // block being kept at hand; with Bloom parts, or where `span` is not smaller than the log, the
+  // runs are merged, each of them read ahead. The log must outlive the cursor.
   std::unique_ptr<EntryCursor> NewCursor(const ReadContext& context, size_t span) const;
 
  private:
+  struct Directory;  // what finds keys: index or filters
+  Status Find(const ReadContext& context, const Directory** directory) const;
+  Status Extend(const ReadContext& context, uint32_t run, Directory* directory) const;
+  void AddRun(uint32_t run, const std::vector<RunKey>& keys, Directory* directory) const;
+  void AddToIndex(uint32_t run, const std::vector<RunKey>& keys, Directory* directory) const;
+  void AddToPieces(uint32_t run, const std::vector<RunKey>& keys, Directory* directory) const;
+
   const LogPolicy* policy_;
-  std::vector<std::shared_ptr<const Run>> runs_;
+  const std::vector<std::shared_ptr<const Run>> runs_;
+  uint64_t bytes_ = 0;
+  uint64_t entries_ = 0;
+  // Set once, by whoever holds the mutex; owned.
+  mutable std::mutex load_;
+  mutable std::atomic<const Directory*> directory_{nullptr};
 };
 
 // Merges cursors: entries in order, and of entries with the same key and version only the first

@@ -196,6 +196,12 @@ Status Run::Hold(const ReadContext& context, uint32_t block, HeldBlock* held) co
   return Status::Ok();
 }
 
+Status Run::MissingKey(uint32_t block) const {
+  return Problem(
+      "look up", index_.load()->blocks[block].offset,
+      Status::Corruption("expected the block to hold a key of the log's index, got none"));
+}
+
 std::unique_ptr<EntryCursor> Run::NewCursor(const ReadContext& context, size_t span) const {
   return std::make_unique<RunCursor>(this, context, span);
 }

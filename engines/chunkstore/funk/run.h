@@ -114,6 +114,8 @@ class Run {
                        Version version, std::string* value, LookupResult* result) const;
   // Makes that block the one held.
   Status Hold(const ReadContext& context, uint32_t block, HeldBlock* held) const;
+  // For a log's index that names a block in vain.
+  Status MissingKey(uint32_t block) const;
   // Checks a block's bytes as they came from disk.
   Status ParseBlock(const ReadContext& context, const BlockRef& ref, std::string_view bytes,
                     BlockView* view) const;

@@ -1,0 +1,232 @@
+#include "funk/log.h"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+#include "funk/bloom.h"
+#include "funk/key_index.h"
+#include "funk/run_cursor.h"
+#include "kvdyno/base/hash.h"
+
+namespace chunkstore {
+
+// Oldest first; both share their parts with the logs before and after.
+struct Log::Directory {
+  // kIndex. A part is merged with the one before it once that is not kPartRatio times as large,
+  // so that a log has few of them and an entry is merged a few times only, however long the log.
+  static constexpr size_t kPartRatio = 8;
+  std::vector<std::shared_ptr<const KeyIndex>> parts;
+  // kBloom.
+  std::vector<std::shared_ptr<const BloomPiece>> pieces;
+};
+
+Log::Log(const LogPolicy* policy, std::vector<std::shared_ptr<const Run>> runs)
+    : policy_(policy), runs_(std::move(runs)) {
+  for (const auto& run : runs_) {
+    bytes_ += run->extent().length;
+    entries_ += run->extent().entries;
+  }
+}
+
+Log::~Log() { delete directory_.load(); }
+
+size_t Log::memory() const {
+  const Directory* directory = directory_.load(std::memory_order_acquire);
+  if (directory == nullptr) return 0;
+  size_t bytes = sizeof *directory;
+  for (const auto& part : directory->parts) bytes += part->memory();
+  for (const auto& piece : directory->pieces) bytes += piece->memory();
+  return bytes;
+}
+
+// --- making the directory
+
+std::unique_ptr<Log> Log::With(std::shared_ptr<const Run> run,
+                               const std::vector<RunKey>& keys) const {
+  std::vector<std::shared_ptr<const Run>> runs;
+  runs.reserve(runs_.size() + 1);
+  runs = runs_;
+  runs.push_back(std::move(run));
+  auto next = std::make_unique<Log>(policy_, std::move(runs));
+  const Directory* known = directory_.load(std::memory_order_acquire);
+  // A recovered log that nobody has read in stays without one.
+  if (known == nullptr && !runs_.empty()) return next;
+  auto directory =
+      known == nullptr ? std::make_unique<Directory>() : std::make_unique<Directory>(*known);
+  next->AddRun(static_cast<uint32_t>(runs_.size()), keys, directory.get());
+  next->directory_.store(directory.release(), std::memory_order_release);
+  return next;
+}
+
+void Log::AddRun(uint32_t run, const std::vector<RunKey>& keys, Directory* directory) const {
+  assert(keys.size() == runs_[run]->extent().entries);
+  if (policy_->lookup == LogLookup::kIndex) {
+    AddToIndex(run, keys, directory);
+  } else {
+    AddToPieces(run, keys, directory);
+  }
+}
+
+void Log::AddToIndex(uint32_t run, const std::vector<RunKey>& keys, Directory* directory) const {
+  auto& parts = directory->parts;
+  auto part = std::make_shared<const KeyIndex>(keys, run);
+  while (!parts.empty() && parts.back()->size() < Directory::kPartRatio * part->size() &&
+         KeyIndex::CanMerge(*parts.back(), *part)) {
+    part = std::make_shared<const KeyIndex>(*parts.back(), *part);
+    parts.pop_back();
+  }
+  parts.push_back(std::move(part));
+}
+
+// The run goes to the last piece until that has its bytes; the last piece of all takes every later
+// run.
+void Log::AddToPieces(uint32_t run, const std::vector<RunKey>& keys, Directory* directory) const {
+  auto& pieces = directory->pieces;
+  const auto split = static_cast<size_t>(std::max(policy_->bloom_split, 1));
+  const auto may_grow = [&](const BloomPiece& piece, size_t ordinal) {
+    return piece.bytes < policy_->piece_bytes || ordinal + 1 == split;
+  };
+  auto piece = std::make_shared<BloomPiece>();
+  piece->first_run = run;
+  if (!pieces.empty() && may_grow(*pieces.back(), pieces.size() - 1)) {
+    *piece = *pieces.back();
+    pieces.pop_back();
+  }
+  piece->end_run = run + 1;
+  piece->bytes += runs_[run]->extent().length;
+  piece->hashes.reserve(piece->hashes.size() + keys.size());
+  for (size_t i = 0; i < keys.size(); ++i) {
+    if (i > 0 && keys[i].key == keys[i - 1].key) continue;  // a version more of the same
+    piece->hashes.push_back(kvdyno::Hash64(keys[i].key));
+  }
+  piece->filter = BloomFilter(piece->hashes, policy_->bloom_bits);
+  if (!may_grow(*piece, pieces.size())) piece->hashes = {};
+  pieces.push_back(std::move(piece));
+}
+
+// Makes the directory of a recovered log; once.
+Status Log::Find(const ReadContext& context, const Directory** directory) const {
+  *directory = directory_.load(std::memory_order_acquire);
+  if (*directory != nullptr) return Status::Ok();
+  const std::lock_guard lock(load_);
+  *directory = directory_.load(std::memory_order_acquire);
+  if (*directory != nullptr) return Status::Ok();
+  auto made = std::make_unique<Directory>();
+  for (uint32_t run = 0; run < runs_.size(); ++run) {
+    if (Status status = Extend(context, run, made.get()); !status.ok()) return status;
+  }
+  *directory = made.get();
+  directory_.store(made.release(), std::memory_order_release);
+  return Status::Ok();
+}
+
+// Reads a run's keys with as few calls as possible.
+Status Log::Extend(const ReadContext& context, uint32_t run, Directory* directory) const {
+  ReadContext once = context;
+  once.fill_cache = false;
+  std::vector<RunKey> keys;
+  keys.reserve(runs_[run]->extent().entries);
+  RunCursor cursor(runs_[run].get(), once, runs_[run]->extent().length);
+  for (cursor.Seek({}); cursor.Valid(); cursor.Next()) {
+    keys.push_back({std::string(cursor.entry().key), cursor.entry().version, cursor.block()});
+  }
+  if (cursor.status().ok()) AddRun(run, keys, directory);
+  return cursor.status();
+}
+
+// --- reading
+
+namespace {
+
+// As published: a "maybe" costs reading the runs' blocks, newest run first, entry by entry.
+Status SearchRun(const Run& run, const ReadContext& context, std::string_view key, Version version,
+                 std::string* value, LookupResult* result, uint64_t* searched_bytes) {
+  RunCursor cursor(&run, context, run.extent().length);
+  uint32_t block = UINT32_MAX;
+  for (cursor.Seek({}); cursor.Valid(); cursor.Next()) {
+    if (cursor.block() != block) {
+      block = cursor.block();
+      *searched_bytes += cursor.block_ref().length;
+    }
+    const Entry& entry = cursor.entry();
+    if (entry.version > version || entry.key != key) continue;
+    result->found = true;
+    result->type = entry.type;
+    result->version = entry.version;
+    value->assign(entry.value);
+    break;
+  }
+  if (cursor.read_disk()) result->from_cache = false;
+  return cursor.status();
+}
+
+class FailedCursor final : public EntryCursor {
+ public:
+  explicit FailedCursor(Status status) : status_(std::move(status)) {}
+  void Seek(std::string_view) override {}
+  bool Valid() const override { return false; }
+  void Next() override {}
+  const Entry& entry() const override { return entry_; }
+  Status status() const override { return status_; }
+
+ private:
+  Status status_;
+  Entry entry_;
+};
+
+}  // namespace
+
+Status Log::Lookup(const ReadContext& context, std::string_view key, uint64_t hash, Version version,
+                   std::string* value, LookupResult* result, uint64_t* searched_bytes) const {
+  result->found = false;
+  if (runs_.empty()) return Status::Ok();
+  const Directory* directory = nullptr;
+  if (Status status = Find(context, &directory); !status.ok()) return status;
+  const auto& parts = directory->parts;
+  for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
+    const size_t at = (*part)->LowerBound(key, version);
+    if (at == (*part)->size()) continue;
+    const KeyIndex::Item item = (*part)->at(at);
+    if ((*part)->key(item) != key) continue;
+    const Run& run = *runs_[item.run];
+    Status status = run.LookupInBlock(context, item.block, key, version, value, result);
+    if (!status.ok()) return status;
+    const RunIndex* index = nullptr;
+    status = run.Index(&index);
+    if (!status.ok()) return status;
+    *searched_bytes += index->blocks[item.block].length;
+    return result->found ? status : run.MissingKey(item.block);
+  }
+  const auto& pieces = directory->pieces;
+  for (auto piece = pieces.rbegin(); piece != pieces.rend(); ++piece) {
+    if (!(*piece)->filter.MayContain(hash)) continue;
+    for (uint32_t run = (*piece)->end_run; run-- > (*piece)->first_run;) {
+      Status status = SearchRun(*runs_[run], context, key, version, value, result, searched_bytes);
+      if (!status.ok() || result->found) return status;
+    }
+  }
+  return Status::Ok();
+}
+
+std::unique_ptr<EntryCursor> Log::NewCursor(const ReadContext& context, size_t span) const {
+  std::vector<std::unique_ptr<EntryCursor>> cursors;
+  const bool walks_index = policy_->lookup == LogLookup::kIndex && span < bytes_;
+  if (walks_index) {
+    const Directory* directory = nullptr;
+    if (Status status = Find(context, &directory); !status.ok()) {
+      return std::make_unique<FailedCursor>(std::move(status));
+    }
+    for (const auto& part : directory->parts) {
+      cursors.push_back(NewIndexCursor(part, runs_, context));
+    }
+  } else {
+    // Newest first: of equal entries the first cursor's counts.
+    for (auto run = runs_.rbegin(); run != runs_.rend(); ++run) {
+      cursors.push_back((*run)->NewCursor(context, std::min(span, (*run)->extent().length)));
+    }
+  }
+  return NewMergingCursor(std::move(cursors));
+}
+
+}  // namespace chunkstore
