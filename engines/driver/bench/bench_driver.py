@@ -111,7 +111,7 @@ def main() -> int:
     """Measures every engine that is built, and prints the table and the verdicts."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--binaries", type=Path, default=Path("build/bin"), help="folder of kvdyno-<engine>")
-    parser.add_argument("--engines", default="noop,memory,rocksdb,leveldb", help="in this order")
+    parser.add_argument("--engines", default="noop,memory,rocksdb,leveldb,chunkstore", help="in this order")
     parser.add_argument("--repetitions", type=int, default=REPETITIONS)
     parser.add_argument("--place", type=Path, help="folder for the stores (default: the temporary folder)")
     arguments = parser.parse_args()
