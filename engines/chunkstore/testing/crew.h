@@ -1,0 +1,87 @@
+// What the checkers of concurrency share: a store that is being reorganised all the time, threads
+// that work on it, and the first violation of any of them. Safe from any thread where it says so.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "chunkstore/store.h"
+#include "kvdyno/base/testing/simulated_file_system.h"
+#include "testing/checkers.h"
+#include "testing/data.h"
+
+namespace chunkstore::testing {
+
+class Crew {
+ public:
+  Crew(const char* test, uint64_t seed, const CheckOptions& check, Verdict* verdict)
+      : test_(test), seed_(seed), verdict_(verdict), rng_(seed), files_(seed) {
+    options_ = RandomOptions(&rng_);
+    // A durable acknowledgement on a real disk takes milliseconds.
+    if (!check.directory.empty()) options_.durability = Durability::kAsync;
+    options_.background_threads = check.background_threads;
+    if (check.directory.empty()) {
+      options_.file_system = &files_;
+    } else {
+      scratch_ = std::make_unique<ScratchDirectory>(check.directory);
+    }
+  }
+
+  bool Open() {
+    const Status status = Store::Open(
+        options_, scratch_ == nullptr ? "/store" : scratch_->path() + "/store", &store_);
+    return Ok(status, "open");
+  }
+  // Runs the functions, each in a thread of its own, while another flushes and compacts.
+  void Run(const std::vector<std::function<void()>>& work) {
+    std::atomic<bool> done{false};
+    std::thread housekeeper([&] {
+      for (Rng rng(seed_ + 1); !done.load() && !stopped();) {
+        const uint64_t dice = rng.Below(20);
+        if (dice == 0) (void)Ok(store_->Compact(), "compact");
+        if (dice < 4) (void)Ok(store_->Flush(), "flush");
+        if (dice == 4) (void)Ok(store_->Checkpoint(), "checkpoint");
+        std::this_thread::sleep_for(std::chrono::microseconds(rng.Skewed(5000)));
+      }
+    });
+    std::vector<std::thread> threads;
+    for (const auto& function : work) threads.emplace_back(function);
+    for (std::thread& thread : threads) thread.join();
+    done.store(true);
+    housekeeper.join();
+  }
+
+  // --- from any thread
+  Store* store() const { return store_.get(); }
+  bool stopped() const { return stopped_.load(std::memory_order_relaxed); }
+  void Fail(const std::string& what) {
+    const std::lock_guard lock(mutex_);
+    verdict_->Add(Violation(test_, seed_, what));
+    stopped_.store(true);
+  }
+  bool Ok(const Status& status, const char* call) {
+    if (!status.ok()) Fail(std::string(call) + ": expected ok, got " + status.ToString());
+    return status.ok();
+  }
+
+  Rng* rng() { return &rng_; }  // one thread
+
+ private:
+  const char* const test_;
+  const uint64_t seed_;
+  Verdict* const verdict_;
+  Rng rng_;
+  kvdyno::testing::SimulatedFileSystem files_;
+  std::unique_ptr<ScratchDirectory> scratch_;
+  Options options_;
+  std::unique_ptr<Store> store_;
+  std::atomic<bool> stopped_{false};
+  std::mutex mutex_;
+};
+
+}  // namespace chunkstore::testing
