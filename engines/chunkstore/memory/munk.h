@@ -1,9 +1,9 @@
 // Munk: a chunk's whole content in memory, newest writes included.
-// A sorted array, immutable, searched by bisection (on 8 bytes of each key beyond their common prefix),
-// and a skip list of what was written since. Merging the two (a munk rebalance) makes a new munk.
+// A sorted array, immutable (munk_array.h), and a skip list of what was written since. Merging the
+// two (a munk rebalance) makes a new munk.
 //
-// Life: a munk is published while `loading`: writers insert into it from then on, readers ignore it.
-// Its maker waits for pending writes, fills the array with all that was written before, and
+// Life: a munk is published while `loading`: writers insert into it from then on, readers ignore
+// it. Its maker waits for pending writes, fills the array with all that was written before, and
 // activates it. A munk being replaced names its successors, and writers insert into those too, so
 // that nothing is lost between the copy and the switch.
 //
@@ -20,6 +20,7 @@
 
 #include "core/entry.h"
 #include "memory/arena.h"
+#include "memory/munk_array.h"
 #include "memory/skiplist.h"
 
 namespace chunkstore {
@@ -40,8 +41,8 @@ class Munk {
   void Insert(const Entry& entry);
   // In entry order. Before Activate; one thread.
   void Fill(const Entry& entry);
-  // Readers may use it from now on, at versions at or above `complete_from`: below, older versions that
-  // they would need may be missing.
+  // Readers may use it from now on, at versions at or above `complete_from`: below, older versions
+  // that they would need may be missing.
   void Activate(Version complete_from);
   bool active() const { return active_.load(std::memory_order_acquire); }
   Version complete_from() const { return complete_from_; }
@@ -53,17 +54,25 @@ class Munk {
   // Munks (one or two; kept alive by the caller until readers have left) that replace this one.
   void SetSuccessors(std::vector<Munk*> successors);
 
-  size_t memory() const;         // all of it, in bytes
-  size_t appended_bytes() const; // in the skip list
+  size_t memory() const;  // all of it, in bytes
+  // Of keys and values in the skip list.
+  size_t appended_bytes() const { return appended_bytes_.load(std::memory_order_relaxed); }
   size_t appended() const { return list_.count(); }
-  size_t entries() const;
+  size_t entries() const { return array_.size() + list_.count(); }
 
  private:
+  class Cursor;
+
   std::string min_key_, max_key_;
   std::atomic<bool> active_{false};
   Version complete_from_ = 0;
   Arena arena_;
   SkipList list_;
+  std::atomic<size_t> appended_bytes_{0};
+  MunkArray array_;
+  std::atomic<const std::vector<Munk*>*> successors_{nullptr};
+  // All that were ever set, for writers may still hold an earlier list.
+  std::vector<std::unique_ptr<const std::vector<Munk*>>> successor_lists_;
 };
 
 }  // namespace chunkstore
