@@ -1,0 +1,90 @@
+#include "memory/arbiter.h"
+
+#include <algorithm>
+#include <array>
+
+namespace chunkstore {
+namespace {
+
+constexpr uint64_t kStepShare = 32;   // of the adaptive bytes, at most, in one decision
+constexpr uint64_t kFloorShare = 16;  // of the adaptive bytes, for each adaptive share
+constexpr uint64_t kMinOperations = 1000;
+constexpr uint64_t kMinGhostHits = 20;  // fewer are chance
+constexpr double kNoise = 1.2;
+// What a service from memory saves beyond a possible read from disk, in reads from disk: the
+// search in log and table, block cache hit or not.
+constexpr double kSearch = 0.02;
+
+using Shares = std::array<CacheShare*, 3>;
+Shares List(CacheShares* shares) { return {&shares->munks, &shares->rows, &shares->blocks}; }
+
+double MissRatio(const CacheObservation& seen) {
+  const uint64_t all = seen.hits + seen.misses;
+  return all == 0 ? 1 : static_cast<double>(seen.misses) / static_cast<double>(all);
+}
+
+// What one more byte would have earned. A share that is not filled gains nothing by more.
+double EarnedPerByte(const CacheShare& share, const CacheObservation& seen, double saving) {
+  if (share.bytes == 0 || seen.memory < share.bytes - share.bytes / 8) return 0;
+  if (seen.ghost_hits < kMinGhostHits) return 0;
+  return static_cast<double>(seen.ghost_hits) * saving / static_cast<double>(share.bytes);
+}
+
+uint64_t Operations(const CacheObservation& seen) { return seen.hits + seen.misses; }
+
+}  // namespace
+
+Arbiter::Arbiter(uint64_t total, CacheShares shares) : shares_(shares) { SetTotal(total); }
+
+void Arbiter::SetTotal(uint64_t total) {
+  uint64_t fixed = 0;
+  uint64_t left = 0;  // adaptive shares that have not got their part yet
+  for (const CacheShare* share : List(&shares_)) {
+    (share->adaptive ? left : fixed) += share->adaptive ? 1 : share->bytes;
+  }
+  const uint64_t adaptive = total - std::min(total, fixed);
+  const double count = static_cast<double>(left);
+  uint64_t rest = adaptive;
+  for (CacheShare* share : List(&shares_)) {
+    if (!share->adaptive) continue;
+    const double part = adaptive_total_ == 0 ? 1 / count
+                                             : static_cast<double>(share->bytes) /
+                                                   static_cast<double>(adaptive_total_);
+    // The last one takes what rounding left.
+    share->bytes =
+        --left == 0 ? rest
+                    : std::min(rest, static_cast<uint64_t>(static_cast<double>(adaptive) * part));
+    rest -= share->bytes;
+  }
+  adaptive_total_ = adaptive;
+}
+
+bool Arbiter::Decide(const CacheObservation& munks, const CacheObservation& rows,
+                     const CacheObservation& blocks) {
+  // A read goes through several caches: the busiest tells best how many there were.
+  if (std::max({Operations(munks), Operations(rows), Operations(blocks)}) < kMinOperations) {
+    return false;
+  }
+  const double from_disk = MissRatio(blocks);
+  const std::array<double, 3> earned = {
+      EarnedPerByte(shares_.munks, munks, kSearch + MissRatio(rows) * from_disk),
+      EarnedPerByte(shares_.rows, rows, kSearch + from_disk),
+      EarnedPerByte(shares_.blocks, blocks, 1)};
+  const Shares shares = List(&shares_);
+  const uint64_t floor = adaptive_total_ / kFloorShare;
+  constexpr size_t kNobody = 3;
+  size_t most = kNobody;
+  size_t least = kNobody;
+  for (size_t i = 0; i < shares.size(); ++i) {
+    if (!shares[i]->adaptive) continue;
+    if (most == kNobody || earned[i] > earned[most]) most = i;
+    if (shares[i]->bytes > floor && (least == kNobody || earned[i] < earned[least])) least = i;
+  }
+  if (most == kNobody || least == kNobody || earned[most] <= earned[least] * kNoise) return false;
+  const uint64_t step = std::min(adaptive_total_ / kStepShare, shares[least]->bytes - floor);
+  shares[least]->bytes -= step;
+  shares[most]->bytes += step;
+  return step > 0;
+}
+
+}  // namespace chunkstore

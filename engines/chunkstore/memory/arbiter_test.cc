@@ -1,0 +1,162 @@
+#include "memory/arbiter.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+
+namespace chunkstore {
+namespace {
+
+constexpr uint64_t kTotal = 960 << 20;
+constexpr CacheShare kAdaptive{0, true};
+constexpr CacheShares kAllAdaptive{kAdaptive, kAdaptive, kAdaptive};
+
+uint64_t Sum(const CacheShares& shares) {
+  return shares.munks.bytes + shares.rows.bytes + shares.blocks.bytes;
+}
+
+// A cache that is full.
+CacheObservation Seen(const CacheShare& share, uint64_t hits, uint64_t misses, uint64_t ghosts) {
+  return {hits, ghosts, misses, share.bytes};
+}
+
+TEST(Arbiter, StartsWithEqualParts) {
+  const Arbiter arbiter(kTotal, kAllAdaptive);
+  EXPECT_EQ(arbiter.shares().munks.bytes, kTotal / 3);
+  EXPECT_EQ(arbiter.shares().rows.bytes, kTotal / 3);
+  EXPECT_EQ(arbiter.shares().blocks.bytes, kTotal / 3);
+  const Arbiter odd(1001, kAllAdaptive);
+  EXPECT_EQ(Sum(odd.shares()), 1001u);
+  const Arbiter two(1000, {{600, false}, kAdaptive, kAdaptive});
+  EXPECT_EQ(two.shares().munks.bytes, 600u);
+  EXPECT_EQ(two.shares().rows.bytes, 200u);
+  EXPECT_EQ(two.shares().blocks.bytes, 200u);
+}
+
+TEST(Arbiter, PointReadsGrowRows) {
+  Arbiter arbiter(kTotal, kAllAdaptive);
+  for (int i = 0; i < 100; ++i) {
+    const CacheShares& now = arbiter.shares();
+    arbiter.Decide(Seen(now.munks, 100, 20'000, 50), Seen(now.rows, 5'000, 15'000, 6'000),
+                   Seen(now.blocks, 1'000, 14'000, 800));
+  }
+  EXPECT_EQ(Sum(arbiter.shares()), kTotal);
+  EXPECT_EQ(arbiter.shares().munks.bytes, kTotal / 16);
+  EXPECT_GT(arbiter.shares().rows.bytes, kTotal / 2);
+}
+
+TEST(Arbiter, ScansGrowBlocks) {
+  Arbiter arbiter(kTotal, kAllAdaptive);
+  for (int i = 0; i < 100; ++i) {
+    const CacheShares& now = arbiter.shares();
+    arbiter.Decide(Seen(now.munks, 0, 2'000, 10), Seen(now.rows, 10, 40, 0),
+                   Seen(now.blocks, 10'000, 30'000, 9'000));
+  }
+  EXPECT_EQ(arbiter.shares().munks.bytes, kTotal / 16);
+  EXPECT_EQ(arbiter.shares().rows.bytes, kTotal / 16);
+  EXPECT_EQ(arbiter.shares().blocks.bytes, kTotal - 2 * (kTotal / 16));
+}
+
+TEST(Arbiter, HotChunksGrowMunks) {
+  Arbiter arbiter(kTotal, kAllAdaptive);
+  for (int i = 0; i < 100; ++i) {
+    const CacheShares& now = arbiter.shares();
+    arbiter.Decide(Seen(now.munks, 20'000, 10'000, 8'000), Seen(now.rows, 1'000, 9'000, 500),
+                   Seen(now.blocks, 500, 8'500, 300));
+  }
+  EXPECT_GT(arbiter.shares().munks.bytes, kTotal / 2);
+  EXPECT_EQ(Sum(arbiter.shares()), kTotal);
+}
+
+TEST(Arbiter, RowsThatTheBlocksServeAreWorthLittle) {
+  Arbiter arbiter(kTotal, kAllAdaptive);
+  const CacheShares& now = arbiter.shares();
+  EXPECT_TRUE(arbiter.Decide(Seen(now.munks, 0, 10'000, 0), Seen(now.rows, 0, 10'000, 2'000),
+                             Seen(now.blocks, 9'900, 100, 90)));
+  EXPECT_EQ(now.rows.bytes, kTotal / 3) << "neither the best nor the worst";
+  EXPECT_GT(now.blocks.bytes, kTotal / 3);
+}
+
+TEST(Arbiter, MovesAtMostAThirtySecond) {
+  Arbiter arbiter(kTotal, kAllAdaptive);
+  EXPECT_TRUE(arbiter.Decide({0, 0, 5'000, kTotal}, {0, 5'000, 5'000, kTotal}, {}));
+  EXPECT_EQ(arbiter.shares().rows.bytes, kTotal / 3 + kTotal / 32);
+}
+
+TEST(Arbiter, NoiseChangesNothing) {
+  Arbiter arbiter(kTotal, kAllAdaptive);
+  const uint64_t full = kTotal / 3;
+  EXPECT_FALSE(arbiter.Decide({}, {}, {}));
+  EXPECT_FALSE(arbiter.Decide({0, 0, 900, full}, {0, 900, 900, full}, {0, 0, 900, full}))
+      << "fewer than 1000 operations";
+  EXPECT_FALSE(
+      arbiter.Decide({0, 1'000, 2'000, full}, {0, 1'100, 2'000, full}, {0, 1'050, 2'000, full}))
+      << "less than 20 % apart";
+  EXPECT_FALSE(arbiter.Decide({0, 0, 9'000, full}, {0, 9, 9'000, full}, {0, 0, 9'000, full}))
+      << "a handful of ghosts";
+  EXPECT_FALSE(arbiter.Decide({0, 0, 9'000, 0}, {0, 5'000, 9'000, full / 2}, {0, 0, 9'000, full}))
+      << "what is not full needs no more";
+  EXPECT_EQ(arbiter.shares().munks.bytes, full);
+  EXPECT_EQ(arbiter.shares().rows.bytes, full);
+}
+
+TEST(Arbiter, FixedSharesNeverMove) {
+  Arbiter arbiter(kTotal, {{100 << 20, false}, kAdaptive, kAdaptive});
+  for (int i = 0; i < 100; ++i) {
+    const CacheShares& now = arbiter.shares();
+    arbiter.Decide(Seen(now.munks, 0, 9'000, 9'000), Seen(now.rows, 0, 9'000, 100),
+                   Seen(now.blocks, 0, 9'000, 1'000));
+  }
+  EXPECT_EQ(arbiter.shares().munks.bytes, 100u << 20);
+  EXPECT_GT(arbiter.shares().blocks.bytes, arbiter.shares().rows.bytes);
+  Arbiter single(kTotal, {{0, false}, kAdaptive, {1 << 20, false}});
+  EXPECT_FALSE(single.Decide({0, 9'000, 9'000, 0}, {0, 9'000, 9'000, kTotal}, {}));
+  EXPECT_EQ(single.shares().rows.bytes, kTotal - (1 << 20));
+  Arbiter nothing_left(1000, {{2000, false}, kAdaptive, kAdaptive});
+  EXPECT_FALSE(nothing_left.Decide({0, 0, 9'000, 0}, {0, 9'000, 9'000, 0}, {0, 0, 9'000, 0}));
+  EXPECT_EQ(nothing_left.shares().rows.bytes, 0u);
+}
+
+TEST(Arbiter, AnotherTotalKeepsTheProportions) {
+  Arbiter arbiter(kTotal, {{0, false}, kAdaptive, kAdaptive});
+  for (int i = 0; i < 4; ++i) {
+    arbiter.Decide({}, Seen(arbiter.shares().rows, 0, 9'000, 9'000), {0, 0, 9'000, 0});
+  }
+  EXPECT_EQ(arbiter.shares().rows.bytes, kTotal / 2 + kTotal / 8);
+  arbiter.SetTotal(kTotal * 2);
+  EXPECT_EQ(arbiter.shares().rows.bytes, kTotal + kTotal / 4);
+  EXPECT_EQ(Sum(arbiter.shares()), kTotal * 2);
+  arbiter.SetTotal(0);
+  EXPECT_EQ(Sum(arbiter.shares()), 0u);
+  arbiter.SetTotal(kTotal);
+  EXPECT_EQ(Sum(arbiter.shares()), kTotal);
+}
+
+TEST(Arbiter, BoundsHoldWhateverIsSeen) {
+  const uint32_t seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  for (int round = 0; round < 50; ++round) {
+    const uint64_t total = random() >> (random() % 50);
+    Arbiter arbiter(total, kAllAdaptive);
+    for (int i = 0; i < 300; ++i) {
+      const CacheShares before = arbiter.shares();
+      const auto any = [&random] {
+        return CacheObservation{random() % 10'000, random() % 10'000, random() % 10'000, random()};
+      };
+      const bool moved = arbiter.Decide(any(), any(), any());
+      const CacheShares& now = arbiter.shares();
+      ASSERT_EQ(Sum(now), total);
+      ASSERT_GE(now.munks.bytes, total / 16);
+      ASSERT_GE(now.rows.bytes, total / 16);
+      ASSERT_GE(now.blocks.bytes, total / 16);
+      ASSERT_EQ(moved, now.munks.bytes != before.munks.bytes ||
+                           now.rows.bytes != before.rows.bytes ||
+                           now.blocks.bytes != before.blocks.bytes);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace chunkstore
