@@ -2,11 +2,13 @@
 //
 //   u32 crc32c of all that follows · u32 payload length · u64 version of the first operation ·
 //   u32 operations · u32 flags · payload, padded with zeros to 8 bytes
-//   payload = operations, each: u8 EntryType · varint key length · [varint value length] · key · [value]
+//   payload = operations, each: u8 EntryType · varint key length · [varint value length] · key ·
+//   [value]
 //
-// Operation i has version `first + i`. With kSpilled the payload is 8 bytes of file number, 8 of length
-// and 4 of crc32c: the operations are in the file spill-<number>.
-// Pure functions over bytes.
+// Operation i has version `first + i`. With kSpilled the payload is 8 bytes of file number, 8 of
+// length and 4 of crc32c: the operations are in the file spill-<number>. The checksum covers the
+// version and the padding too, so that a record of which a power loss kept only some pages is seen
+// as torn. Pure functions over bytes; every decoder is safe on any bytes.
 #pragma once
 
 #include <cstdint>
@@ -31,11 +33,28 @@ struct Record {
 
 size_t RecordSize(size_t payload_bytes);
 // Writes header, payload and padding at `to`, which has RecordSize() bytes; *stored is the payload
-// there. The header goes last, so that a torn record is seen as such.
+// there. The header goes last, and its version last of all: a process that dies on the way leaves
+// no header of that version, a power loss may.
 void EncodeRecord(char* to, Version first, uint32_t count, uint32_t flags, std::string_view payload,
                   std::string_view* stored);
 // False when the bytes do not begin with a whole record of the right checksum.
 bool DecodeRecord(std::string_view bytes, Record* record);
+// The version in a header, whether or not it is one; 0 when the bytes are too few.
+Version PeekVersion(std::string_view bytes);
+// What the header says that the record takes, within the bytes there are.
+size_t PeekSize(std::string_view bytes);
+
+// What a spilled record's payload says.
+struct SpillRef {
+  uint64_t number = 0;
+  uint64_t length = 0;
+  uint32_t crc = 0;
+};
+inline constexpr size_t kSpillRefBytes = 20;
+void StoreSpillRef(char* to, const SpillRef& ref);
+bool LoadSpillRef(std::string_view payload, SpillRef* ref);
+std::string SpillName(uint64_t number);  // "spill-00010000000000ff"
+bool ParseSpillName(std::string_view name, uint64_t* number);
 
 void AppendOperation(std::string* payload, EntryType type, std::string_view key,
                      std::string_view value);

@@ -1,35 +1,35 @@
 // Ring and Stage: the staging log, which absorbs all writes before they reach the chunks.
-// The ring is three files of fixed size, mapped; a stage is one of them in use: records one after the
-// other, an ordered index over them in memory, and a Bloom filter. A stage is active (one writer at a
-// time appends), then sealed, then flushed into the chunks by others, then its file is used again.
-// Knows no chunks. Durability::kNone keeps the stages in memory without files.
+// The ring is three files of fixed size, mapped; a stage is one of them in use: records one after
+// the other, an ordered index over them in memory, and a Bloom filter. A stage is active (one
+// writer at a time appends), then sealed, then flushed into the chunks by others, then its file is
+// used again. Knows no chunks. Durability::kNone keeps the stages in memory without files.
 //
-// On disk, ring-<0..2>:
-//   0     header: magic, format version, sequence, first version, capacity, crc32c   (page 0)
-//   512, 1024   checkpoint marks: last durable version, end position, crc32c; written in turn
-//   4096  records (stage/record.h), without gaps; the first that fails its checksum, or whose version is
-//         not the one after its predecessor's, ends the stage
+// On disk: ring-<0..2>, laid out as stage/layout.h says, and a file spill-<first version> for each
+// record that is too large for a stage.
 //
-// Threads: Append and Seal hold the store's write lock; Index, Lookup, MayContain, cursors and Sync are
-// safe from any thread; a stage's memory is reused only after Release, which the caller delays until
-// no operation is inside that could see it.
+// Threads: Append and Seal hold the store's write lock; Index, Lookup, MayContain, cursors and Sync
+// are safe from any thread; a stage's memory is reused only after Release, which the caller delays
+// until no operation is inside that could see it.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-#include "chunkstore/options.h"
 #include "core/entry.h"
 #include "kvdyno/base/file_system.h"
 #include "memory/arena.h"
 #include "memory/skiplist.h"
+#include "stage/filter.h"
+#include "stage/layout.h"
 #include "stage/record.h"
+#include "stage/scan.h"
 
 namespace chunkstore {
 
@@ -37,9 +37,12 @@ class Ring;
 
 class Stage {
  public:
-  ~Stage();
+  Stage(const Stage&) = delete;
+  Stage& operator=(const Stage&) = delete;
   uint64_t sequence() const { return sequence_; }
-  Version first() const { return first_; }  // of the stage's first record, whether or not there is one
+  Version first() const {
+    return first_;
+  }  // of the stage's first record, whether or not there is one
   // The last version appended; first() - 1 when empty.
   Version last() const { return last_.load(std::memory_order_acquire); }
   bool empty() const { return last() < first_; }
@@ -56,42 +59,66 @@ class Stage {
   // Enters the operations of an appended record into index and filter. Any thread.
   void Index(Version first, std::string_view stored);
 
-  bool MayContain(uint64_t hash) const;  // kvdyno::Hash64 of a key; no false negatives
+  bool MayContain(uint64_t hash) const {
+    return filter_.MayContain(hash);
+  }  // kvdyno::Hash64 of a key; no false negatives
   bool Lookup(std::string_view key, Version version, Entry* entry) const {
     return index_.Lookup(key, version, entry);
   }
   SkipList::Cursor NewCursor() const { return SkipList::Cursor(&index_); }
   size_t count() const { return index_.count(); }
 
-  // Everything appended before the call survives a power loss after it (Ok for a stage without file).
-  // One synchronisation at a time; concurrent callers share it. A failure is final: every later call
-  // returns the same error.
+  // Everything appended before the call survives a power loss after it (Ok for a stage without
+  // file). One synchronisation at a time; concurrent callers share it. A failure is final: every
+  // later call returns the same error.
   Status Sync();
   Version durable() const { return durable_.load(std::memory_order_acquire); }
 
  private:
   friend class Ring;
-  // implementation members follow in the same spirit; add what is needed
-  uint64_t sequence_ = 0;
-  Version first_ = 0;
-  size_t capacity_ = 0;
-  std::atomic<Version> last_{0};
-  std::atomic<Version> durable_{0};
+  // Where a stage lives. Not owned: the ring's.
+  struct Place {
+    size_t slot = 0;
+    char* data = nullptr;  // the whole file, or as many bytes of memory
+    size_t size = 0;
+    kvdyno::MappedFile* file = nullptr;   // null: nothing is made durable
+    kvdyno::FileSystem* files = nullptr;  // null: payloads are spilled to memory only
+    std::string directory;
+  };
+
+  Stage(uint64_t sequence, Version first, Place place);
+  Status AppendSpilled(Version first, uint32_t count, std::string_view payload,
+                       std::string_view* stored);
+  std::string_view KeepSpilled(uint64_t number, std::string_view payload);
+  // Takes the record at the end over from an earlier process; its operations are `payload`.
+  void Adopt(const Record& record, std::string_view payload);
+  void Advance(Version last, size_t bytes);
+  void Retire();  // the place is another's from now on
+
+  const uint64_t sequence_;
+  const Version first_;
+  const Place place_;
+  const size_t capacity_;
+  std::atomic<Version> last_;
+  std::atomic<Version> durable_;
   std::atomic<size_t> used_{0};
   Arena arena_;
   SkipList index_;
-};
+  Filter filter_;
+  std::vector<std::pair<uint64_t, std::unique_ptr<char[]>>> spilled_;  // by the one that appends
+  std::atomic<size_t> spilled_bytes_{0};
 
-// An epoch that ended without a clean close: of its versions only those up to `last` are valid.
-struct EpochEnd {
-  uint64_t epoch = 0;
-  Version last = 0;
+  std::mutex sync_mutex_;
+  Status sync_error_;     // guarded by sync_mutex_, like all below
+  size_t synced_ = 0;     // bytes of records
+  size_t next_mark_ = 0;  // which place is written next
+  bool retired_ = false;
 };
 
 struct RingOptions {
   kvdyno::FileSystem* files = nullptr;
   std::string directory;
-  size_t stage_size = 0;  // bytes of one file, header included
+  size_t stage_size = 0;   // bytes of one file, header included
   bool in_memory = false;  // Durability::kNone
   bool read_only = false;
 };
@@ -100,27 +127,61 @@ struct RingRecovery {
   std::vector<std::shared_ptr<Stage>> stages;  // unflushed, sealed, oldest first; indexed
   uint64_t records = 0, bytes = 0, dropped_bytes = 0;
   std::string dropped_reason;
-  Version last = 0;  // the newest valid version in the ring, 0 if none
+  Version last = 0;       // the newest valid version in the ring, 0 if none
+  uint64_t sequence = 0;  // the highest in any file, 0 if none: new stages go above it
 };
 
 class Ring {
  public:
   static constexpr int kStages = 3;
 
-  // Maps the files and reads back every stage whose sequence is above `flushed_sequence`. Versions that
-  // `epochs` declares invalid are ignored. A stage that ends before its own checkpoint mark, or
-  // whose header is unreadable, is Corruption (file and offset), unless `salvage`. In-memory rings
-  // still recover stages that an earlier process left in files. Reading happens with FileSystem
-  // reads, so that a media error is a Status and no signal.
+  // Maps the files and reads back every stage whose sequence is above `flushed_sequence`. Versions
+  // that `epochs` declares invalid are ignored. What comes back is a prefix of all writes: after
+  // the first gap nothing is taken. A stage that ends before its own checkpoint mark, or whose
+  // header or spilled payload is unreadable, is Corruption (file and offset), unless `salvage`,
+  // which drops what cannot be read. In-memory rings still recover stages that an earlier process
+  // left in files. Reading happens with FileSystem reads, so that a media error is a Status and no
+  // signal.
   static Status Open(const RingOptions& options, uint64_t flushed_sequence,
                      const std::vector<EpochEnd>& epochs, bool salvage, RingRecovery* recovery,
                      std::unique_ptr<Ring>* ring);
 
+  Ring(const Ring&) = delete;
+  Ring& operator=(const Ring&) = delete;
+
   // A fresh active stage; its header is durable before this returns. Busy when all are in use.
+  // `sequence` is above all before it; `first` is the version after the predecessor's last one (of
+  // the same epoch), since that is how recovery knows that nothing is missing between.
   Status Acquire(uint64_t sequence, Version first, std::shared_ptr<Stage>* stage);
   bool HasFree() const;
   // The stage is flushed and no longer looked at: its slot is free, its spill files go.
   void Release(const std::shared_ptr<Stage>& stage);
+  // Bytes of all files mapped or held, in use or free, and of the stages that are not released.
+  size_t memory() const;
+
+ private:
+  // A file of the ring and what holds its bytes here; all null when it was not needed yet.
+  struct Slot {
+    std::string path;
+    bool busy = false;  // guarded by mutex_, like `stage`
+    std::weak_ptr<Stage> stage;
+    // Touched by whoever made the slot busy.
+    std::unique_ptr<kvdyno::MappedFile> file;
+    std::unique_ptr<char[]> held;  // instead of a file
+    std::atomic<size_t> size{0};
+    char* data() { return file != nullptr ? file->data() : held.get(); }
+    void Drop();
+  };
+  class Recovery;
+
+  explicit Ring(const RingOptions& options);
+  Status Prepare(Slot* slot);  // mapped, or memory held, of the right size
+  Stage::Place PlaceOf(size_t slot);
+  Slot* TakeFree();
+
+  const RingOptions options_;
+  std::array<Slot, kStages> slots_;
+  mutable std::mutex mutex_;
 };
 
 }  // namespace chunkstore

@@ -1,0 +1,140 @@
+#include "stage/ring.h"
+
+#include <cstring>
+
+#include "stage/recovery.h"
+
+namespace chunkstore {
+
+Ring::Ring(const RingOptions& options) : options_(options) {
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    slots_[i].path = options_.directory + "/ring-" + std::to_string(i);
+  }
+}
+
+void Ring::Slot::Drop() {
+  file.reset();
+  held.reset();
+  size = 0;
+}
+
+Status Ring::Open(const RingOptions& options, uint64_t flushed_sequence,
+                  const std::vector<EpochEnd>& epochs, bool salvage, RingRecovery* recovery,
+                  std::unique_ptr<Ring>* ring) {
+  if (options.stage_size < 2 * kRecordsAt) {
+    return Status::InvalidArgument("open ring: expected a stage size of 8192 or more, got " +
+                                   std::to_string(options.stage_size));
+  }
+  *recovery = {};
+  std::unique_ptr<Ring> opened(new Ring(options));
+  Status status = Recovery(opened.get(), flushed_sequence, epochs, salvage, recovery).Run();
+  if (!status.ok()) return status;
+  if (!options.in_memory && !options.read_only) {
+    for (Slot& slot : opened->slots_) {
+      if (slot.busy) continue;
+      status = opened->Prepare(&slot);
+      if (!status.ok()) return status;
+    }
+  }
+  *ring = std::move(opened);
+  return Status::Ok();
+}
+
+Status Ring::Prepare(Slot* slot) {
+  const size_t size = options_.stage_size;
+  if (options_.in_memory) {
+    if (slot->held != nullptr && slot->size == size) return Status::Ok();
+    slot->Drop();
+    slot->held.reset(new char[size]);
+    slot->size = size;
+    return Status::Ok();
+  }
+  if (slot->file != nullptr && slot->size == size) return Status::Ok();
+  slot->Drop();
+  kvdyno::FileSystem* files = options_.files;
+  if (files->Exists(slot->path)) {
+    uint64_t found = 0;
+    Status status = files->Size(slot->path, &found);
+    if (status.ok() && found != size) status = files->Remove(slot->path);
+    if (!status.ok()) return status;
+  }
+  Status status = files->Map(slot->path, size, &slot->file);
+  if (status.ok()) status = files->SyncDirectory(options_.directory);
+  if (!status.ok()) {
+    slot->Drop();
+    return status;
+  }
+  slot->size = size;
+  return Status::Ok();
+}
+
+Stage::Place Ring::PlaceOf(size_t slot) {
+  Slot& from = slots_[slot];
+  Stage::Place place;
+  place.slot = slot;
+  place.data = from.data();
+  place.size = from.size;
+  place.file = from.file.get();
+  if (from.file != nullptr) place.files = options_.files;
+  place.directory = options_.directory;
+  return place;
+}
+
+Ring::Slot* Ring::TakeFree() {
+  const std::lock_guard lock(mutex_);
+  for (Slot& slot : slots_) {
+    if (slot.busy) continue;
+    slot.busy = true;
+    return &slot;
+  }
+  return nullptr;
+}
+
+Status Ring::Acquire(uint64_t sequence, Version first, std::shared_ptr<Stage>* stage) {
+  if (options_.read_only) return Status::ReadOnly("acquire stage: the ring is open for reading");
+  Slot* slot = TakeFree();
+  if (slot == nullptr) return Status::Busy("acquire stage: expected a free one, all are unflushed");
+  Status status = Prepare(slot);
+  if (status.ok() && slot->file != nullptr) {
+    const StageHeader header{sequence, first, slot->size};
+    StoreHeader(slot->data() + kHeadersAt[0], header);
+    status = slot->file->Sync(0, kRecordsAt);
+    // The second one follows when the first is durable, so that one of them is always whole.
+    if (status.ok()) StoreHeader(slot->data() + kHeadersAt[1], header);
+  }
+  if (status.ok()) {
+    stage->reset(new Stage(sequence, first, PlaceOf(static_cast<size_t>(slot - slots_.data()))));
+  }
+  const std::lock_guard lock(mutex_);
+  slot->busy = status.ok();
+  if (status.ok()) slot->stage = *stage;
+  return status;
+}
+
+bool Ring::HasFree() const {
+  const std::lock_guard lock(mutex_);
+  for (const Slot& slot : slots_) {
+    if (!slot.busy) return true;
+  }
+  return false;
+}
+
+void Ring::Release(const std::shared_ptr<Stage>& stage) {
+  stage->Retire();
+  const std::lock_guard lock(mutex_);
+  Slot& slot = slots_[stage->place_.slot];
+  slot.stage.reset();
+  slot.busy = false;
+}
+
+size_t Ring::memory() const {
+  size_t bytes = 0;
+  const std::lock_guard lock(mutex_);
+  for (const Slot& slot : slots_) {
+    const std::shared_ptr<Stage> stage = slot.stage.lock();
+    bytes += stage != nullptr ? stage->memory() : slot.size.load();
+  }
+  return bytes;
+}
+
+}  // namespace chunkstore

@@ -1,0 +1,144 @@
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+
+#include "kvdyno/base/crc32c.h"
+#include "kvdyno/base/hash.h"
+#include "stage/ring.h"
+
+namespace chunkstore {
+namespace {
+
+// One 64-byte entry of the stage gets ten bits of the filter, which then takes 1/51 of it.
+size_t FilterBytes(size_t capacity) { return capacity / 64 * 10 / 8; }
+
+size_t FirstArenaBlock(size_t capacity) {
+  return std::clamp<size_t>(capacity / 64, 4096, Arena::kLargestBlock);
+}
+
+Status WriteSpill(kvdyno::FileSystem* files, const std::string& directory, const std::string& path,
+                  std::string_view payload) {
+  std::unique_ptr<kvdyno::WritableFile> file;
+  Status status = files->Create(path, /*direct=*/false, &file);
+  if (status.ok()) status = file->Append(payload);
+  if (status.ok()) status = file->Sync();
+  if (status.ok()) status = files->SyncDirectory(directory);
+  return status;
+}
+
+}  // namespace
+
+Stage::Stage(uint64_t sequence, Version first, Place place)
+    : sequence_(sequence),
+      first_(first),
+      place_(std::move(place)),
+      capacity_(place_.size - kRecordsAt),
+      last_(first - 1),
+      durable_(first - 1),
+      arena_(FirstArenaBlock(capacity_)),
+      index_(&arena_),
+      filter_(FilterBytes(capacity_)) {}
+
+size_t Stage::memory() const {
+  return place_.size + arena_.bytes() + filter_.memory() +
+         spilled_bytes_.load(std::memory_order_relaxed);
+}
+
+bool Stage::HasRoom(size_t payload_bytes) const {
+  const size_t size = RecordSize(payload_bytes > spill_limit() ? kSpillRefBytes : payload_bytes);
+  return size <= capacity_ - bytes();
+}
+
+void Stage::Advance(Version last, size_t bytes) {
+  used_.store(used_.load(std::memory_order_relaxed) + bytes, std::memory_order_release);
+  last_.store(last, std::memory_order_release);
+}
+
+Status Stage::Append(Version first, uint32_t count, std::string_view payload,
+                     std::string_view* stored) {
+  assert(first == last() + 1 && count > 0 && HasRoom(payload.size()));
+  if (payload.size() > spill_limit()) return AppendSpilled(first, count, payload, stored);
+  EncodeRecord(place_.data + kRecordsAt + bytes(), first, count, 0, payload, stored);
+  Advance(first + count - 1, RecordSize(payload.size()));
+  return Status::Ok();
+}
+
+Status Stage::AppendSpilled(Version first, uint32_t count, std::string_view payload,
+                            std::string_view* stored) {
+  // The file before the record that refers to it, so that no record lacks its file after a power
+  // loss.
+  if (place_.files != nullptr) {
+    const std::string path = place_.directory + "/" + SpillName(first);
+    if (Status status = WriteSpill(place_.files, place_.directory, path, payload); !status.ok()) {
+      (void)place_.files->Remove(path);  // what stays is an orphan, which the next Open removes
+      return status;
+    }
+  }
+  char reference[kSpillRefBytes];
+  StoreSpillRef(reference, {first, payload.size(), kvdyno::Crc32c(payload)});
+  std::string_view in_stage;
+  EncodeRecord(place_.data + kRecordsAt + bytes(), first, count, kSpilled,
+               {reference, kSpillRefBytes}, &in_stage);
+  *stored = KeepSpilled(first, payload);
+  Advance(first + count - 1, RecordSize(kSpillRefBytes));
+  return Status::Ok();
+}
+
+std::string_view Stage::KeepSpilled(uint64_t number, std::string_view payload) {
+  std::unique_ptr<char[]> copy(new char[payload.size()]);
+  std::memcpy(copy.get(), payload.data(), payload.size());
+  const std::string_view kept(copy.get(), payload.size());
+  spilled_.emplace_back(number, std::move(copy));
+  spilled_bytes_.fetch_add(payload.size(), std::memory_order_relaxed);
+  return kept;
+}
+
+void Stage::Adopt(const Record& record, std::string_view payload) {
+  const std::string_view stored =
+      (record.flags & kSpilled) != 0
+          ? KeepSpilled(record.first, payload)
+          : std::string_view(place_.data + kRecordsAt + bytes() + kRecordHeaderBytes,
+                             payload.size());
+  Advance(record.first + record.count - 1, record.size);
+  Index(record.first, stored);
+}
+
+void Stage::Index(Version first, std::string_view stored) {
+  OperationReader reader(stored, first);
+  Entry entry;
+  while (reader.Next(&entry)) {
+    filter_.Add(kvdyno::Hash64(entry.key));
+    index_.Insert(entry);
+  }
+  assert(!reader.malformed());
+}
+
+Status Stage::Sync() {
+  if (place_.file == nullptr) return Status::Ok();
+  // Those who wait here find, as a rule, that their predecessor has synchronised for them.
+  const std::lock_guard lock(sync_mutex_);
+  if (!sync_error_.ok()) return sync_error_;
+  const Version covered = last();
+  if (retired_ || durable() >= covered) return Status::Ok();
+  const size_t end = used_.load(std::memory_order_acquire);  // at or after the end of `covered`
+  sync_error_ = place_.file->Sync(kRecordsAt + synced_, end - synced_);
+  if (!sync_error_.ok()) return sync_error_;
+  synced_ = end;
+  // A lower bound for recovery; it becomes durable some time later.
+  StoreMark(place_.data + kMarksAt[next_mark_], sequence_, covered);
+  next_mark_ = 1 - next_mark_;
+  durable_.store(covered, std::memory_order_release);
+  return Status::Ok();
+}
+
+void Stage::Retire() {
+  const std::lock_guard lock(sync_mutex_);  // a running Sync still writes its mark
+  retired_ = true;
+  if (place_.files == nullptr) return;
+  for (const auto& [number, payload] : spilled_) {
+    // What cannot be removed is an orphan, which the next Open removes.
+    (void)place_.files->Remove(place_.directory + "/" + SpillName(number));
+  }
+}
+
+}  // namespace chunkstore
