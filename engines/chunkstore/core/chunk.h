@@ -37,8 +37,8 @@ struct Heat {
 class Chunk {
  public:
   // Takes the funk.
-  Chunk(uint64_t id, std::string min_key, std::string max_key, std::unique_ptr<const Funk> funk)
-      : id(id), min_key(std::move(min_key)), max_key(std::move(max_key)), funk_(funk.release()) {}
+  Chunk(uint64_t chunk_id, std::string from, std::string to, std::unique_ptr<const Funk> funk)
+      : id(chunk_id), min_key(std::move(from)), max_key(std::move(to)), funk_(funk.release()) {}
   ~Chunk() {
     delete funk_.load();
     delete munk_.load();

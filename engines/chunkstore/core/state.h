@@ -74,6 +74,7 @@ struct State {
   Status flush_error() const;
   void SetFlushError(const Status& status);
   std::atomic<bool> has_fatal{false};
+  std::atomic<bool> closed{false};  // set once; calls answer InvalidArgument
 
   const ChunkMap& map() const { return *chunks.load(); }
   ReadContext read_context(bool fill_cache) {

@@ -36,6 +36,9 @@ Status Writer::Write(std::string_view payload, uint32_t count) {
   SlowDown(payload.size());
   std::unique_lock lock(state_.write_mutex, std::defer_lock);
   LockSoon(&lock);
+  if (state_.closed.load(std::memory_order_relaxed)) {
+    return Status::InvalidArgument("write " + state_.directory + ": the store is closed");
+  }
   if (const Status status = MakeRoom(&lock, payload.size()); !status.ok()) return status;
 
   Slots::Pin pin(&state_.slots);

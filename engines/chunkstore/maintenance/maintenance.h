@@ -22,7 +22,8 @@ namespace chunkstore {
 
 class Maintenance {
  public:
-  Maintenance(State* state, Writer* writer);
+  // `given`: the options before automatic values were resolved.
+  Maintenance(State* state, Writer* writer, const Options& given);
   ~Maintenance();
 
   void Start();  // background threads, if there are any
@@ -33,6 +34,8 @@ class Maintenance {
   Status Work();
   // Flushes everything written before, and reorganises until nothing is due.
   Status FlushAll();
+  // One stage, whatever else is due; for a store that is being opened.
+  Status FlushOldest();
   // Flushes, and then reorganises every chunk that has a log or versions to drop.
   Status CompactAll();
 
@@ -48,7 +51,9 @@ class Maintenance {
   void RoundLoop();
   void CheckpointLoop();
   void Survey();  // sums over all chunks: debt, munks, indexes
-  void ShareMemory();
+  void Tick();
+  uint64_t CacheBytes() const;
+  void ApplyShares();
 
   // --- flush.cc
   std::shared_ptr<Stage> OldestSealed();
@@ -69,7 +74,8 @@ class Maintenance {
   void PrepareSome(const std::vector<Job>& jobs, size_t first, size_t step,
                    std::vector<Prepared>* prepared, std::vector<Status>* statuses);
   Status Install(std::vector<Prepared>* prepared);
-  void InstallOne(Prepared* prepared, std::vector<Chunk*>* removed, std::vector<Chunk*>* added);
+  void InstallOne(Prepared* prepared, const std::vector<uint64_t>& ids,
+                  std::vector<Chunk*>* removed, std::vector<Chunk*>* added);
   std::unique_ptr<EntryCursor> JobCursor(const Job& job, bool* from_munk);
 
   // --- chunks.cc: the chunk map and manifest records

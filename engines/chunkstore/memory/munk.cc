@@ -74,18 +74,19 @@ Munk::~Munk() = default;
 
 void Munk::Insert(const Entry& entry) {
   assert(Covers(entry.key));
+  // Sequentially consistent like the announcement of pending writes: a writer that sees no successor
+  // yet is one that their maker waits for before it copies the list. Successors first: a reader that
+  // goes over to them misses nothing that it could have seen here.
+  const std::vector<Munk*>* successors = successors_.load();
+  if (successors != nullptr && !Seeded(Bug::kMunkMissesSuccessor)) {
+    for (Munk* successor : *successors) {
+      if (successor->Covers(entry.key)) successor->Insert(entry);
+    }
+  }
   Entry copy = entry;
   copy.value = arena_.Copy(entry.value);
   list_.Insert(copy);
   appended_bytes_.fetch_add(entry.key.size() + entry.value.size(), std::memory_order_relaxed);
-  if (Seeded(Bug::kMunkMissesSuccessor)) return;
-  // After the list, and sequentially consistent like the announcement of pending writes: a writer
-  // that sees no successor yet is one that their maker waits for before it copies the list.
-  const std::vector<Munk*>* successors = successors_.load();
-  if (successors == nullptr) return;
-  for (Munk* successor : *successors) {
-    if (successor->Covers(entry.key)) successor->Insert(entry);
-  }
 }
 
 void Munk::Fill(const Entry& entry) {

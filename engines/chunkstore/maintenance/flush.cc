@@ -1,0 +1,213 @@
+// Flushing: a stage's entries become one run per chunk, all in one new segment, installed by one edit.
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+#include "core/collector.h"
+#include "kvdyno/base/hash.h"
+#include "maintenance/maintenance.h"
+
+namespace chunkstore {
+
+// What a stage holds for one chunk, after dropping what nobody reads.
+struct Maintenance::FlushBatch {
+  Chunk* chunk = nullptr;
+  std::vector<Entry> entries;
+  uint64_t bytes = 0;
+};
+
+struct Maintenance::Flushing {
+  std::unique_ptr<SegmentWriter> segment;
+  Edit edit;
+  std::vector<ExtentRef> extents;
+  // Chunks that get one run more, and what takes the place of others.
+  std::vector<std::pair<Chunk*, std::unique_ptr<const Funk>>> appended;
+  std::vector<Chunk*> removed;
+  std::vector<std::unique_ptr<Chunk>> added;
+};
+
+std::shared_ptr<Stage> Maintenance::OldestSealed() {
+  const std::lock_guard lock(state_.write_mutex);
+  const auto& stages = state_.stages.load()->stages;
+  if (stages.empty() || stages.back() == state_.active) return nullptr;
+  return stages.back();
+}
+
+Status Maintenance::FlushStage(const std::shared_ptr<Stage>& stage) {
+  state_.slots.WaitForPending(stage->last());
+  Flushing flushing;
+  if (const Status status = state_.segments->Create(&flushing.segment); !status.ok()) return status;
+
+  Version now = 0;
+  Collector collector(state_.snapshots.Live(&now), false);
+  const ChunkMap& map = state_.map();
+  FlushBatch batch;
+  size_t at = 0;
+  SkipList::Cursor cursor = stage->NewCursor();
+  const auto keep = [&batch](const Entry& entry) {
+    batch.entries.push_back(entry);
+    batch.bytes += entry.key.size() + entry.value.size();
+    return Status::Ok();
+  };
+  for (cursor.Seek({}); cursor.Valid(); cursor.Next()) {
+    const Entry& entry = cursor.entry();
+    Chunk* chunk = map.chunks()[at];
+    if (batch.chunk == nullptr || (!chunk->max_key.empty() && entry.key >= chunk->max_key)) {
+      if (const Status status = WriteBatch(&batch, &flushing); !status.ok()) return status;
+      at = map.Position(entry.key);
+      batch.chunk = map.chunks()[at];
+    }
+    const Status status = collector.Add(entry, keep);
+    assert(status.ok());
+    static_cast<void>(status);
+  }
+  if (const Status status = WriteBatch(&batch, &flushing); !status.ok()) return status;
+  Status status;
+  if (!flushing.extents.empty()) status = flushing.segment->Finish(true);
+  if (!status.ok()) {
+    if (status.code() != Code::kNoSpace) state_.SetFatal(status);
+    return status;
+  }
+
+  Edit& edit = flushing.edit;
+  edit.has_flushed = true;
+  edit.flushed_sequence = stage->sequence();
+  edit.flushed_version = std::max(stage->last(), state_.manifest->state().flushed_version);
+  if (!state_.manifest->state().epochs.empty()) {
+    edit.has_epoch = true;
+    edit.epoch = state_.manifest->state().epoch;
+    for (const EpochEnd& end : state_.manifest->state().epochs) {
+      if (end.last > edit.flushed_version) edit.epochs.push_back(end);
+    }
+  }
+  for (const ExtentRef& extent : flushing.extents) state_.segments->AddLive(extent);
+  if (status = Apply(edit); !status.ok()) {
+    // Nothing refers to what was written. After a failed sync that is not certain: then it stays.
+    if (status.code() == Code::kNoSpace) {
+      for (const ExtentRef& extent : flushing.extents) state_.segments->Free(extent);
+    }
+    return status;
+  }
+
+  for (auto& [chunk, funk] : flushing.appended) {
+    state_.slots.RetireObject(chunk->Exchange(std::move(funk)));
+  }
+  std::vector<Chunk*> added;
+  for (auto& chunk : flushing.added) added.push_back(chunk.release());
+  ReplaceChunks(flushing.removed, added);
+  RefreshRows(*stage);
+  DropStage(stage);
+  state_.counters.Add(Count::kFlushes);
+  state_.counters.Add(Count::kRingBytes, stage->bytes());
+  return Status::Ok();
+}
+
+Status Maintenance::WriteBatch(FlushBatch* batch, Flushing* flushing) {
+  if (batch->entries.empty()) return Status::Ok();
+  if (Adoptable(*batch)) return AdoptBatch(batch, flushing);
+  RunBuilder builder(flushing->segment.get(), state_.options.block_size, true);
+  for (const Entry& entry : batch->entries) {
+    if (const Status status = builder.Add(entry); !status.ok()) return status;
+  }
+  RunSummary summary;
+  if (const Status status = builder.Finish(&summary); !status.ok()) return status;
+
+  const Funk& old = batch->chunk->funk();
+  auto funk = std::make_unique<Funk>();
+  funk->table = old.table;
+  funk->log = old.log->With(
+      std::make_shared<Run>(state_.segments.get(), summary.extent, summary.index), summary.keys);
+  flushing->edit.append_log.emplace_back(batch->chunk->min_key, summary.extent);
+  flushing->extents.push_back(summary.extent);
+  flushing->appended.emplace_back(batch->chunk, std::move(funk));
+  state_.counters.Add(Count::kFlushBytes, summary.extent.length);
+  *batch = {};
+  return Status::Ok();
+}
+
+// Sorted-run adoption: entries beyond everything that the chunk has, and enough of them, become tables of
+// chunks of their own at once, written once. So a sequential load writes everything once.
+bool Maintenance::Adoptable(const FlushBatch& batch) const {
+  if (batch.bytes < state_.options.chunk_size / 2) return false;
+  const Funk& funk = batch.chunk->funk();
+  const auto ends_before = [&batch](const Run& run) {
+    std::shared_ptr<const RunIndex> index;
+    return run.Index(&index).ok() && index->last_key() < batch.entries.front().key;
+  };
+  if (funk.table != nullptr && !ends_before(*funk.table)) return false;
+  return std::all_of(funk.log->runs().begin(), funk.log->runs().end(),
+                     [&](const auto& run) { return ends_before(*run); });
+}
+
+Status Maintenance::AdoptBatch(FlushBatch* batch, Flushing* flushing) {
+  Chunk& chunk = *batch->chunk;
+  Edit& edit = flushing->edit;
+  std::string min_key = chunk.min_key;
+  const auto add_chunk = [&](std::string max_key, std::unique_ptr<const Funk> funk) {
+    flushing->added.push_back(NewChunk(min_key, max_key, std::move(funk)));
+    flushing->added.back()->unsettled.store(true);
+    const Chunk& added = *flushing->added.back();
+    edit.add_chunks.push_back(RecordOf(added.id, added.min_key, added.funk()));
+    min_key = std::move(max_key);
+  };
+  edit.remove_chunks.push_back(chunk.min_key);
+  flushing->removed.push_back(&chunk);
+  if (!chunk.funk().empty()) {
+    add_chunk(std::string(batch->entries.front().key), std::make_unique<Funk>(chunk.funk()));
+  }
+
+  const uint64_t piece_bytes = policy_.PieceBytes(batch->bytes);
+  for (size_t i = 0; i < batch->entries.size();) {
+    RunBuilder builder(flushing->segment.get(), state_.options.block_size, false);
+    // Versions of one key stay together.
+    while (i < batch->entries.size() &&
+           (builder.bytes() < piece_bytes || batch->entries[i].key == batch->entries[i - 1].key)) {
+      if (const Status status = builder.Add(batch->entries[i++]); !status.ok()) return status;
+    }
+    RunSummary summary;
+    if (const Status status = builder.Finish(&summary); !status.ok()) return status;
+    std::unique_ptr<Funk> funk = EmptyFunk();
+    funk->table = std::make_shared<Run>(state_.segments.get(), summary.extent, summary.index);
+    flushing->extents.push_back(summary.extent);
+    state_.counters.Add(Count::kAdoptionBytes, summary.extent.length);
+    add_chunk(i < batch->entries.size() ? std::string(batch->entries[i].key) : chunk.max_key,
+              std::move(funk));
+  }
+  state_.counters.Add(Count::kAdoptions);
+  *batch = {};
+  return Status::Ok();
+}
+
+// The newest version of each key leaves the stage: cached rows of these keys follow.
+void Maintenance::RefreshRows(const Stage& stage) {
+  if (state_.rows == nullptr) return;
+  SkipList::Cursor cursor = stage.NewCursor();
+  std::string_view last;
+  bool has_last = false;
+  for (cursor.Seek({}); cursor.Valid(); cursor.Next()) {
+    const Entry& entry = cursor.entry();
+    if (has_last && entry.key == last) continue;
+    last = entry.key;
+    has_last = true;
+    state_.rows->Refresh(entry.key, kvdyno::Hash64(entry.key), entry);
+  }
+}
+
+// Off the list, and its slot free once no reader can see it.
+void Maintenance::DropStage(const std::shared_ptr<Stage>& stage) {
+  {
+    const std::lock_guard lock(state_.write_mutex);
+    auto list = std::make_unique<StageList>(*state_.stages.load());
+    std::erase(list->stages, stage);
+    PublishStages(&state_, list.release());
+  }
+  if (!Seeded(Bug::kReusesStageEarly)) state_.slots.WaitForReaders();
+  {
+    const std::lock_guard no_checkpoint(state_.checkpoint_mutex);
+    const std::lock_guard lock(state_.write_mutex);
+    state_.ring->Release(stage);
+  }
+  state_.room.notify_all();
+}
+
+}  // namespace chunkstore

@@ -1,0 +1,281 @@
+#include "maintenance/maintenance.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "kvdyno/base/clock.h"
+
+namespace chunkstore {
+
+namespace {
+
+constexpr uint64_t kRoundBytes = uint64_t{32} << 20;  // input of a round's jobs
+constexpr uint64_t kTickNs = 1'000'000'000;
+
+bool IsAutomatic(const Options& given) {
+  return given.log_limit == Options::kAuto && given.munk_log_limit == Options::kAuto;
+}
+
+}  // namespace
+
+Maintenance::Maintenance(State* state, Writer* writer, const Options& given)
+    : state_(*state), writer_(*writer), policy_(state->options, IsAutomatic(given)) {
+  const auto share = [](uint64_t size) {
+    return CacheShare{size == Options::kAdaptive ? 0 : size, size == Options::kAdaptive};
+  };
+  const Options& options = state->options;
+  arbiter_ = std::make_unique<Arbiter>(CacheBytes(), CacheShares{share(options.munk_cache_size),
+                                                                share(options.row_cache_size),
+                                                                share(options.block_cache_size)});
+  ApplyShares();
+}
+
+Maintenance::~Maintenance() { Stop(); }
+
+void Maintenance::Start() {
+  if (state_.options.background_threads == 0) return;
+  threads_.emplace_back([this] { RoundLoop(); });
+  if (state_.options.durability == Durability::kAsync) {
+    threads_.emplace_back([this] { CheckpointLoop(); });
+  }
+}
+
+void Maintenance::Stop() {
+  {
+    const std::lock_guard lock(wake_mutex_);
+    stop_ = true;
+  }
+  wake_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+}
+
+void Maintenance::Wake() {
+  {
+    const std::lock_guard lock(wake_mutex_);
+    woken_ = true;
+  }
+  wake_.notify_all();
+}
+
+Status Maintenance::Work() {
+  if (state_.options.background_threads > 0) {
+    Wake();
+    return Status::Ok();
+  }
+  const std::lock_guard one(state_.maintenance_mutex);
+  bool worked = false;
+  return Round(&worked);
+}
+
+// A round: the oldest sealed stage, then what is due. The error is the flush's, which holds up
+// writers; what else fails is tried again later.
+Status Maintenance::Round(bool* worked) {
+  *worked = false;
+  ++rounds_;
+  const ChunkMap& map = state_.map();
+  for (Chunk* chunk : map.chunks()) {
+    if (chunk->failed_rounds > 0) --chunk->failed_rounds;
+  }
+  if (const Status fatal = state_.fatal(); !fatal.ok()) return fatal;
+  Survey();
+  const uint64_t live = state_.segments->live_bytes();
+  // Twice the limit: writers wait until chunks have caught up.
+  const bool overdue = log_debt_ > 2 * policy_.DebtLimit(live);
+  if (const auto stage = overdue ? nullptr : OldestSealed(); stage != nullptr) {
+    const Status status = FlushStage(stage);
+    state_.SetFlushError(status);
+    if (!status.ok()) return status;
+    *worked = true;
+    Survey();
+  }
+  const std::vector<Job> jobs = policy_.Due(state_.map(), log_debt_, live, kRoundBytes);
+  if (!jobs.empty()) {
+    job_error_ = Reorganise(jobs);
+    *worked = true;
+    Survey();
+    // Chunks that cannot be merged must not hold up writers for ever.
+    if (overdue && !job_error_.ok()) {
+      if (const auto stage = OldestSealed(); stage != nullptr) {
+        const Status status = FlushStage(stage);
+        state_.SetFlushError(status);
+        if (!status.ok()) return status;
+      }
+    }
+  }
+  KeepMunks();
+  const bool inline_tick = state_.options.background_threads == 0 && rounds_ % 8 == 0;
+  const uint64_t now = kvdyno::NowNs();
+  if (inline_tick || (state_.options.background_threads > 0 && now - last_tick_ns_ > kTickNs)) {
+    last_tick_ns_ = now;
+    Tick();
+  }
+  state_.slots.Reclaim();
+  return Status::Ok();
+}
+
+void Maintenance::RoundLoop() {
+  for (bool idle = true;;) {
+    {
+      std::unique_lock lock(wake_mutex_);
+      if (idle) wake_.wait_for(lock, std::chrono::milliseconds(100), [&] { return stop_ || woken_; });
+      if (stop_) return;
+      woken_ = false;
+    }
+    const std::lock_guard one(state_.maintenance_mutex);
+    bool worked = false;
+    const Status status = Round(&worked);
+    idle = !status.ok() || !worked;
+  }
+}
+
+void Maintenance::CheckpointLoop() {
+  const auto interval = std::chrono::duration<double>(state_.options.checkpoint_interval_s);
+  for (;;) {
+    {
+      std::unique_lock lock(wake_mutex_);
+      if (wake_.wait_for(lock, interval, [&] { return stop_; })) return;
+    }
+    // The error is kept by the state, and told to the next writer.
+    static_cast<void>(writer_.Checkpoint());
+  }
+}
+
+Status Maintenance::FlushAll() {
+  const uint64_t begin = kvdyno::NowNs();
+  Status status = writer_.Rotate();
+  for (bool again = true; again;) {
+    if (!status.ok() && status.code() != Code::kBusy) return status;
+    const bool rotate_again = !status.ok();
+    bool worked = false;
+    {
+      const std::lock_guard one(state_.maintenance_mutex);
+      for (Chunk* chunk : state_.map().chunks()) chunk->failed_rounds = 0;
+      if (const Status round = Round(&worked); !round.ok()) return round;
+      if (!job_error_.ok()) return std::exchange(job_error_, Status::Ok());
+    }
+    if (rotate_again) status = writer_.Rotate();
+    again = worked || rotate_again || OldestSealed() != nullptr;
+  }
+  drain_seconds_ = static_cast<double>(kvdyno::NowNs() - begin) * 1e-9;
+  return Status::Ok();
+}
+
+Status Maintenance::FlushOldest() {
+  const std::lock_guard one(state_.maintenance_mutex);
+  const auto stage = OldestSealed();
+  return stage == nullptr ? Status::Ok() : FlushStage(stage);
+}
+
+Status Maintenance::CompactAll() {
+  if (const Status status = FlushAll(); !status.ok()) return status;
+  const std::lock_guard one(state_.maintenance_mutex);
+  for (size_t at = 0;;) {
+    std::vector<Job> jobs;
+    uint64_t bytes = 0;
+    const std::vector<Chunk*>& chunks = state_.map().chunks();
+    // Positions move when a chunk is split: go on behind the last key that was done.
+    std::string last = at < chunks.size() ? chunks[at]->min_key : "";
+    for (; at < chunks.size() && bytes < kRoundBytes; ++at) {
+      if (chunks[at]->funk().empty()) continue;
+      jobs.push_back({{chunks[at]}, chunks[at]->funk().bytes()});
+      bytes += jobs.back().bytes;
+    }
+    const std::string next = at < chunks.size() ? chunks[at]->min_key : "";
+    if (!jobs.empty()) {
+      if (const Status status = Reorganise(jobs); !status.ok()) return status;
+    }
+    if (next.empty()) break;
+    at = state_.map().Position(next);
+  }
+  Survey();
+  state_.slots.Reclaim();
+  return Status::Ok();
+}
+
+void Maintenance::Survey() {
+  uint64_t debt = 0, munks = 0, munk_bytes = 0, index = 0;
+  for (const Chunk* chunk : state_.map().chunks()) {
+    const Funk& funk = chunk->funk();
+    debt += funk.log_bytes();
+    index += sizeof(Chunk) + chunk->min_key.size() + chunk->max_key.size() + funk.log->memory();
+    if (funk.table != nullptr) index += funk.table->memory();
+    for (const auto& run : funk.log->runs()) index += run->memory();
+    if (const Munk* munk = chunk->munk(); munk != nullptr) {
+      ++munks;
+      munk_bytes += munk->memory();
+    }
+  }
+  log_debt_ = debt;
+  munks_ = munks;
+  munk_bytes_ = munk_bytes;
+  index_bytes_ = index;
+  state_.slowdown_ns_per_byte.store(
+      policy_.SlowdownNsPerByte(debt, policy_.DebtLimit(state_.segments->live_bytes())),
+      std::memory_order_relaxed);
+}
+
+// What is left for caches: the budget without the ring, the indexes and buffers of background work.
+uint64_t Maintenance::CacheBytes() const {
+  const Options& options = state_.options;
+  constexpr uint64_t kBuffers = uint64_t{3} << 20;
+  const uint64_t taken = state_.ring->memory() + index_bytes_ +
+                         kBuffers * static_cast<uint64_t>(std::max(options.background_threads, 1));
+  const uint64_t least = options.memory_budget / 8;
+  return taken + least < options.memory_budget ? options.memory_budget - taken : least;
+}
+
+void Maintenance::ApplyShares() {
+  const CacheShares& shares = arbiter_->shares();
+  munk_capacity_ = shares.munks.bytes;
+  if (state_.rows != nullptr) state_.rows->SetCapacity(shares.rows.bytes);
+  if (state_.blocks != nullptr) state_.blocks->SetCapacity(shares.blocks.bytes);
+}
+
+// Once a second or so: memory follows use, and heat fades.
+void Maintenance::Tick() {
+  arbiter_->SetTotal(CacheBytes());
+  CacheObservation munks, rows, blocks;
+  munks.hits = state_.counters.Gets(Served::kMunk);
+  munks.memory = munk_bytes_;
+  uint64_t outside = 0;
+  std::vector<std::pair<uint32_t, uint64_t>> cold;  // reads, bytes
+  for (const Chunk* chunk : state_.map().chunks()) {
+    const uint32_t reads = chunk->heat.reads.load(std::memory_order_relaxed);
+    if (chunk->munk() == nullptr && reads > 0) cold.emplace_back(reads, chunk->funk().bytes());
+    chunk->heat.reads.store(reads / 2, std::memory_order_relaxed);
+    chunk->heat.scans.store(chunk->heat.scans.load(std::memory_order_relaxed) / 2,
+                            std::memory_order_relaxed);
+  }
+  // The ghosts of munks: the hottest chunks that another share of the same size would hold.
+  std::sort(cold.begin(), cold.end(), std::greater<>());
+  uint64_t room = munk_capacity_;
+  for (const auto& [reads, bytes] : cold) {
+    if (bytes > room) break;
+    room -= bytes;
+    outside += reads / 2;
+  }
+  if (state_.rows != nullptr) {
+    const RowCache::Counts counts = state_.rows->counts();
+    rows = {counts.hits, counts.ghost_hits, counts.misses, state_.rows->memory()};
+  }
+  if (state_.blocks != nullptr) {
+    const BlockCache::Counts counts = state_.blocks->counts();
+    blocks = {counts.hits, counts.ghost_hits, counts.misses, state_.blocks->memory()};
+  }
+  const auto since = [](const CacheObservation& now, CacheObservation* last) {
+    const CacheObservation difference{now.hits - last->hits, now.ghost_hits - last->ghost_hits,
+                                      now.misses - last->misses, now.memory};
+    *last = now;
+    return difference;
+  };
+  CacheObservation munks_now = since(munks, &last_munks_);
+  munks_now.ghost_hits = outside;
+  const CacheObservation rows_now = since(rows, &last_rows_);
+  const CacheObservation blocks_now = since(blocks, &last_blocks_);
+  arbiter_->Decide(munks_now, rows_now, blocks_now);
+  ApplyShares();
+}
+
+}  // namespace chunkstore

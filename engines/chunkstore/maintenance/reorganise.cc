@@ -1,0 +1,280 @@
+// Reorganising: a chunk's table and log, or its munk, become new tables. One output is a rebalance, several
+// are a split, two chunks with one output are a merge; all are the same work and the same edit.
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "core/collector.h"
+#include "maintenance/maintenance.h"
+
+namespace chunkstore {
+
+struct Maintenance::Piece {
+  std::string min_key, max_key;
+  std::shared_ptr<Run> table;  // null: nothing is left in this range
+};
+
+struct Maintenance::Prepared {
+  const Job* job = nullptr;
+  std::vector<Piece> pieces;
+  bool from_munk = false;
+};
+
+namespace {
+
+// Entries up to a version: what is flushed. A munk holds more than that, which must not reach a table
+// before all writes that came earlier are on disk as well.
+class UpTo final : public EntryCursor {
+ public:
+  UpTo(std::unique_ptr<EntryCursor> cursor, Version version)
+      : cursor_(std::move(cursor)), version_(version) {}
+  void Seek(std::string_view key) override {
+    cursor_->Seek(key);
+    Skip();
+  }
+  bool Valid() const override { return cursor_->Valid(); }
+  void Next() override {
+    cursor_->Next();
+    Skip();
+  }
+  const Entry& entry() const override { return cursor_->entry(); }
+  Status status() const override { return cursor_->status(); }
+
+ private:
+  void Skip() {
+    while (cursor_->Valid() && cursor_->entry().version > version_) cursor_->Next();
+  }
+  std::unique_ptr<EntryCursor> cursor_;
+  Version version_;
+};
+
+// One after the other.
+class Chain final : public EntryCursor {
+ public:
+  explicit Chain(std::vector<std::unique_ptr<EntryCursor>> cursors) : cursors_(std::move(cursors)) {}
+  void Seek(std::string_view key) override {
+    for (auto& cursor : cursors_) cursor->Seek(key);
+    at_ = 0;
+    Skip();
+  }
+  bool Valid() const override { return at_ < cursors_.size() && cursors_[at_]->Valid(); }
+  void Next() override {
+    cursors_[at_]->Next();
+    Skip();
+  }
+  const Entry& entry() const override { return cursors_[at_]->entry(); }
+  Status status() const override {
+    for (const auto& cursor : cursors_) {
+      if (!cursor->status().ok()) return cursor->status();
+    }
+    return Status::Ok();
+  }
+
+ private:
+  void Skip() {
+    while (at_ < cursors_.size() && !cursors_[at_]->Valid() && cursors_[at_]->status().ok()) ++at_;
+  }
+  std::vector<std::unique_ptr<EntryCursor>> cursors_;
+  size_t at_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<EntryCursor> Maintenance::JobCursor(const Job& job, bool* from_munk) {
+  *from_munk = false;
+  if (job.chunks.size() == 1) {
+    if (const Munk* munk = job.chunks[0]->MunkFor(kNewest); munk != nullptr) {
+      *from_munk = true;
+      const Version flushed = Seeded(Bug::kReorganiseWithoutCheckpoint)
+                                  ? kNewest
+                                  : state_.manifest->state().flushed_version;
+      return std::make_unique<UpTo>(munk->NewCursor(), flushed);
+    }
+  }
+  const ReadContext context{state_.segments.get(), nullptr, false,
+                            state_.options.verify_checksums};
+  std::vector<std::unique_ptr<EntryCursor>> chain;
+  for (const Chunk* chunk : job.chunks) {
+    const Funk& funk = chunk->funk();
+    std::vector<std::unique_ptr<EntryCursor>> sources;
+    // All of each run is needed: whole runs are read, past the block cache.
+    for (auto run = funk.log->runs().rbegin(); run != funk.log->runs().rend(); ++run) {
+      sources.push_back((*run)->NewCursor(context, (*run)->extent().length));
+    }
+    if (funk.table != nullptr) {
+      sources.push_back(funk.table->NewCursor(context, funk.table->extent().length));
+    }
+    chain.push_back(NewMergingCursor(std::move(sources)));
+  }
+  return std::make_unique<Chain>(std::move(chain));
+}
+
+Status Maintenance::Prepare(const Job& job, SegmentWriter* segment, Prepared* prepared) {
+  prepared->job = &job;
+  const std::unique_ptr<EntryCursor> cursor = JobCursor(job, &prepared->from_munk);
+  Version now = 0;
+  Collector collector(state_.snapshots.Live(&now), true);
+  const uint64_t piece_bytes = policy_.PieceBytes(job.bytes);
+  const std::string& end = job.chunks.back()->max_key;
+
+  std::unique_ptr<RunBuilder> builder;
+  std::string last_key;
+  std::string min_key = job.chunks.front()->min_key;
+  const auto finish_piece = [&](std::string max_key) {
+    RunSummary summary;
+    if (const Status status = builder->Finish(&summary); !status.ok()) return status;
+    prepared->pieces.push_back(
+        {min_key, max_key,
+         std::make_shared<Run>(state_.segments.get(), summary.extent, summary.index)});
+    state_.counters.Add(Count::kRebalanceBytes, summary.extent.length);
+    min_key = std::move(max_key);
+    builder.reset();
+    return Status::Ok();
+  };
+  const auto write = [&](const Entry& entry) {
+    if (builder != nullptr && builder->bytes() >= piece_bytes && entry.key != last_key) {
+      if (const Status status = finish_piece(std::string(entry.key)); !status.ok()) return status;
+      if (Seeded(Bug::kLostInSplit)) {
+        last_key.assign(entry.key);
+        builder = std::make_unique<RunBuilder>(segment, state_.options.block_size, false);
+        return Status::Ok();
+      }
+    }
+    if (builder == nullptr) {
+      builder = std::make_unique<RunBuilder>(segment, state_.options.block_size, false);
+    }
+    last_key.assign(entry.key);
+    return builder->Add(entry);
+  };
+  for (cursor->Seek({}); cursor->Valid(); cursor->Next()) {
+    if (const Status status = collector.Add(cursor->entry(), write); !status.ok()) return status;
+  }
+  if (const Status status = cursor->status(); !status.ok()) return status;
+  if (builder != nullptr && builder->entries() > 0) return finish_piece(end);
+  // Nothing is left at the end of the range: the last piece covers it, or an empty one.
+  if (prepared->pieces.empty()) {
+    prepared->pieces.push_back({min_key, end, nullptr});
+  } else {
+    prepared->pieces.back().max_key = end;
+  }
+  return Status::Ok();
+}
+
+// The jobs first, first + step, … into one segment.
+void Maintenance::PrepareSome(const std::vector<Job>& jobs, size_t first, size_t step,
+                              std::vector<Prepared>* prepared, std::vector<Status>* statuses) {
+  std::unique_ptr<SegmentWriter> segment;
+  Status failed = state_.segments->Create(&segment);
+  bool wrote = false;
+  for (size_t i = first; i < jobs.size(); i += step) {
+    Status& status = (*statuses)[i];
+    status = failed.ok() ? Prepare(jobs[i], segment.get(), &(*prepared)[i]) : failed;
+    for (const Piece& piece : (*prepared)[i].pieces) wrote |= piece.table != nullptr;
+    // A chunk that cannot be read is left as it is; a segment that cannot be written ends the lot.
+    if (status.code() == Code::kNoSpace) failed = status;
+  }
+  if (failed.ok() && wrote) failed = segment->Finish(true);
+  if (failed.ok()) return;
+  if (failed.code() != Code::kNoSpace) state_.SetFatal(failed);
+  for (size_t i = first; i < jobs.size(); i += step) (*statuses)[i] = failed;
+}
+
+Status Maintenance::Reorganise(const std::vector<Job>& jobs) {
+  std::vector<Prepared> prepared(jobs.size());
+  std::vector<Status> statuses(jobs.size());
+  const size_t threads = std::clamp<size_t>(
+      static_cast<size_t>(std::max(state_.options.background_threads, 1)), 1, jobs.size());
+  std::vector<std::thread> helpers;
+  for (size_t i = 1; i < threads; ++i) {
+    helpers.emplace_back([&, i] { PrepareSome(jobs, i, threads, &prepared, &statuses); });
+  }
+  PrepareSome(jobs, 0, threads, &prepared, &statuses);
+  for (std::thread& helper : helpers) helper.join();
+
+  Status first_error;
+  std::vector<Prepared> good;
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    if (statuses[i].ok()) {
+      good.push_back(std::move(prepared[i]));
+      continue;
+    }
+    if (first_error.ok()) first_error = statuses[i];
+    constexpr uint64_t kRounds = 100;
+    for (Chunk* chunk : jobs[i].chunks) chunk->failed_rounds = kRounds;
+  }
+  const Status installed = good.empty() ? Status::Ok() : Install(&good);
+  return first_error.ok() ? installed : first_error;
+}
+
+Status Maintenance::Install(std::vector<Prepared>* prepared) {
+  Edit edit;
+  std::vector<ExtentRef> extents;
+  for (const Prepared& done : *prepared) {
+    for (const Chunk* chunk : done.job->chunks) edit.remove_chunks.push_back(chunk->min_key);
+    for (const Piece& piece : done.pieces) {
+      ChunkRecord record;
+      // A chunk that only got a new table keeps its identity.
+      const bool same = done.job->chunks.size() == 1 && done.pieces.size() == 1;
+      record.id = same ? done.job->chunks[0]->id : state_.next_chunk_id++;
+      record.min_key = piece.min_key;
+      if (piece.table != nullptr) {
+        record.table = piece.table->extent();
+        extents.push_back(record.table);
+        state_.segments->AddLive(record.table);
+      }
+      edit.add_chunks.push_back(std::move(record));
+    }
+  }
+  if (const Status status = Apply(edit); !status.ok()) {
+    if (status.code() == Code::kNoSpace) {
+      for (const ExtentRef& extent : extents) state_.segments->Free(extent);
+    }
+    return status;
+  }
+  std::vector<Chunk*> removed, added;
+  size_t record = 0;
+  for (Prepared& done : *prepared) {
+    std::vector<uint64_t> ids;
+    for (size_t i = 0; i < done.pieces.size(); ++i) ids.push_back(edit.add_chunks[record++].id);
+    InstallOne(&done, ids, &removed, &added);
+  }
+  ReplaceChunks(removed, added);
+  return Status::Ok();
+}
+
+void Maintenance::InstallOne(Prepared* done, const std::vector<uint64_t>& ids,
+                             std::vector<Chunk*>* removed, std::vector<Chunk*>* added) {
+  const std::vector<Chunk*>& chunks = done->job->chunks;
+  for (const Chunk* chunk : chunks) ObsoleteRuns(chunk->funk());
+  state_.counters.Add(chunks.size() > 1         ? Count::kMerges
+                      : done->pieces.size() > 1 ? Count::kSplits
+                                                : Count::kRebalances);
+  std::vector<std::unique_ptr<Funk>> funks;
+  for (Piece& piece : done->pieces) {
+    funks.push_back(EmptyFunk());
+    funks.back()->table = std::move(piece.table);
+  }
+  if (chunks.size() == 1 && funks.size() == 1) {
+    state_.slots.RetireObject(chunks[0]->Exchange(std::move(funks[0])));
+    return;
+  }
+  std::vector<Munk*> munks;
+  if (chunks.size() == 1 && chunks[0]->munk() != nullptr) {
+    std::vector<std::pair<std::string, std::string>> ranges;
+    for (const Piece& piece : done->pieces) ranges.emplace_back(piece.min_key, piece.max_key);
+    munks = SucceedMunk(chunks[0]->munk(), ranges);
+  }
+  for (size_t i = 0; i < funks.size(); ++i) {
+    const Piece& piece = done->pieces[i];
+    auto chunk = std::make_unique<Chunk>(ids[i], piece.min_key, piece.max_key, std::move(funks[i]));
+    if (i < munks.size()) {
+      chunk->Exchange(munks[i]);
+    } else {
+      chunk->unsettled.store(true);
+    }
+    added->push_back(chunk.release());
+  }
+  removed->insert(removed->end(), chunks.begin(), chunks.end());
+}
+
+}  // namespace chunkstore

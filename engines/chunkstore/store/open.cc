@@ -1,0 +1,214 @@
+// Opening and closing: what is on disk becomes a State.
+#include <algorithm>
+#include <utility>
+
+#include "kvdyno/base/clock.h"
+#include "store/resolve.h"
+#include "store/store_impl.h"
+
+namespace chunkstore {
+
+Status Store::Open(const Options& options, const std::string& directory,
+                   std::unique_ptr<Store>* store) {
+  Options resolved;
+  if (const Status status = ResolveOptions(options, MemoryCap(), &resolved); !status.ok()) {
+    return status;
+  }
+  auto opened = std::make_unique<StoreImpl>(options, resolved, directory);
+  if (const Status status = opened->Recover(); !status.ok()) return status;
+  *store = std::move(opened);
+  return Status::Ok();
+}
+
+StoreImpl::StoreImpl(const Options& given, const Options& resolved, const std::string& directory)
+    : state_(resolved),
+      reader_(&state_),
+      writer_(
+          &state_, [this] { return maintenance_->Work(); },
+          [this] {
+            if (state_.options.background_threads > 0) maintenance_->Wake();
+          }),
+      given_(given) {
+  state_.directory = directory;
+  state_.files = resolved.file_system;
+  state_.log_policy = {resolved.log_lookup, resolved.bloom_split, resolved.bloom_bits,
+                       std::max<uint64_t>(1, resolved.log_limit /
+                                                 static_cast<uint64_t>(resolved.bloom_split))};
+}
+
+StoreImpl::~StoreImpl() {
+  static_cast<void>(Close());
+  maintenance_.reset();
+}
+
+Status StoreImpl::Recover() {
+  const uint64_t begin = kvdyno::NowNs();
+  const Options& options = state_.options;
+  state_.closed.store(true);  // until all is there
+  if (const Status status = OpenManifest(); !status.ok()) return status;
+  recovery_.clean = state_.manifest->state().clean;
+
+  state_.segments = std::make_unique<Segments>(state_.files, state_.directory, options.direct_io,
+                                               options.max_open_files);
+  std::vector<ExtentRef> live;
+  for (const auto& [min_key, chunk] : state_.manifest->state().chunks) {
+    if (!chunk.table.empty()) live.push_back(chunk.table);
+    live.insert(live.end(), chunk.log.begin(), chunk.log.end());
+  }
+  if (const Status status = state_.segments->Recover(live, options.read_only); !status.ok()) {
+    return status;
+  }
+  if (options.block_cache_size > 0) state_.blocks = std::make_unique<BlockCache>(0);
+  if (options.row_cache_size > 0) state_.rows = std::make_unique<RowCache>(0);
+  BuildChunks();
+  if (const Status status = RecoverRing(); !status.ok()) return status;
+  recovery_.seconds = static_cast<double>(kvdyno::NowNs() - begin) * 1e-9;
+  state_.closed.store(false);
+  if (options.read_only) return Status::Ok();
+  if (!recovery_.clean) state_.segments->PunchGaps();
+  maintenance_->Start();
+  return Status::Ok();
+}
+
+Status StoreImpl::OpenManifest() {
+  const Options& options = state_.options;
+  kvdyno::FileSystem* files = state_.files;
+  const std::string& directory = state_.directory;
+  if (!options.read_only) {
+    if (options.create_if_missing) {
+      if (const Status status = files->CreateDirectory(directory); !status.ok()) return status;
+    }
+    if (const Status status = files->Lock(directory, &lock_); !status.ok()) return status;
+  }
+  const Status opened = Manifest::Open(files, directory, options.read_only, &state_.manifest);
+  if (opened.ok() && options.error_if_exists) {
+    return Status::InvalidArgument("open " + directory + ": expected no store (error_if_exists), found one");
+  }
+  if (!opened.not_found()) return opened;
+  if (options.read_only || !options.create_if_missing) {
+    return Status::InvalidArgument("open " + directory + ": expected a store, found none; " +
+                                   (options.read_only ? "a read-only open creates nothing"
+                                                      : "create_if_missing is off"));
+  }
+  return Manifest::Create(files, directory, &state_.manifest);
+}
+
+void StoreImpl::BuildChunks() {
+  std::vector<Chunk*> chunks;
+  const auto& records = state_.manifest->state().chunks;
+  chunks.reserve(records.size());
+  for (auto at = records.begin(); at != records.end(); ++at) {
+    const ChunkRecord& record = at->second;
+    const auto next = std::next(at);
+    auto funk = std::make_unique<Funk>();
+    if (!record.table.empty()) {
+      funk->table = std::make_shared<Run>(state_.segments.get(), record.table, nullptr);
+    }
+    std::vector<std::shared_ptr<const Run>> runs;
+    for (const ExtentRef& extent : record.log) {
+      runs.push_back(std::make_shared<Run>(state_.segments.get(), extent, nullptr));
+    }
+    funk->log = std::make_shared<Log>(&state_.log_policy, std::move(runs));
+    chunks.push_back(new Chunk(record.id, record.min_key,
+                               next == records.end() ? std::string() : next->first, std::move(funk)));
+  }
+  state_.next_chunk_id = state_.manifest->state().next_chunk_id;
+  state_.chunks.store(new ChunkMap(std::move(chunks)));
+}
+
+// Unflushed stages come back sealed and are searched like any other; their records are made durable
+// before anything new is acknowledged, for what is durable must be a prefix of all writes.
+Status StoreImpl::RecoverRing() {
+  const Options& options = state_.options;
+  const ManifestState& manifest = state_.manifest->state();
+  RingOptions ring_options;
+  ring_options.files = state_.files;
+  ring_options.directory = state_.directory;
+  ring_options.stage_size = options.stage_size;
+  ring_options.in_memory = options.durability == Durability::kNone;
+  ring_options.read_only = options.read_only;
+  RingRecovery ring;
+  if (const Status status = Ring::Open(ring_options, manifest.flushed_sequence, manifest.epochs,
+                                       false, &ring, &state_.ring);
+      !status.ok()) {
+    return status;
+  }
+  recovery_.recovered_records = ring.records;
+  recovery_.recovered_bytes = ring.bytes;
+  recovery_.dropped_bytes = ring.dropped_bytes;
+  recovery_.dropped_reason = ring.dropped_reason;
+
+  auto list = std::make_unique<StageList>();
+  list->stages.assign(ring.stages.rbegin(), ring.stages.rend());
+  delete state_.stages.exchange(list.release());
+  state_.next_sequence = std::max(ring.sequence, manifest.flushed_sequence) + 1;
+  maintenance_ = std::make_unique<Maintenance>(&state_, &writer_, given_);
+  if (options.read_only) {
+    state_.clock.store(std::max(manifest.flushed_version, ring.last));
+    return Status::Ok();
+  }
+  for (const auto& stage : ring.stages) {
+    if (const Status status = stage->Sync(); !status.ok()) return status;
+  }
+  return BeginEpoch(ring);
+}
+
+Status StoreImpl::BeginEpoch(const RingRecovery& ring) {
+  const ManifestState& manifest = state_.manifest->state();
+  const Version last = std::max(manifest.flushed_version, ring.last);
+  constexpr uint64_t kEpochs = uint64_t{1} << (64 - kEpochShift);
+  Edit edit;
+  edit.has_clean = true;
+  edit.clean = false;
+  uint64_t epoch = std::max<uint64_t>(manifest.epoch, 1);
+  if (!manifest.clean || !ring.stages.empty() || manifest.epoch == 0) {
+    epoch = manifest.epoch + 1;
+    if (epoch >= kEpochs) {
+      return Status::Internal("open " + state_.directory + ": expected fewer than 65536 recoveries");
+    }
+    edit.has_epoch = true;
+    edit.epoch = epoch;
+    edit.epochs = manifest.epochs;
+    if (!ring.stages.empty()) edit.epochs.push_back({EpochOf(ring.last), ring.last});
+  }
+  if (const Status status = state_.manifest->Apply(edit, true); !status.ok()) return status;
+  state_.clock.store(MakeVersion(epoch, NumberOf(last)));
+
+  // A stage for new writes; when a series of crashes has left none free, the oldest is flushed now.
+  for (;;) {
+    std::shared_ptr<Stage> active;
+    const Status status = state_.ring->Acquire(state_.next_sequence, state_.clock.load() + 1, &active);
+    if (status.ok()) {
+      ++state_.next_sequence;
+      auto list = std::make_unique<StageList>(*state_.stages.load());
+      list->stages.insert(list->stages.begin(), active);
+      state_.active = std::move(active);
+      PublishStages(&state_, list.release());
+      return Status::Ok();
+    }
+    if (status.code() != Code::kBusy) return status;
+    if (const Status flushed = maintenance_->FlushOldest(); !flushed.ok()) return flushed;
+  }
+}
+
+Status StoreImpl::Close() {
+  if (state_.closed.exchange(true)) return Status::Ok();
+  Status status;
+  if (!state_.options.read_only) {
+    { const std::lock_guard lock(state_.write_mutex); }  // a write that came before is through
+    state_.slots.WaitForReaders();
+    maintenance_->Stop();
+    status = state_.fatal();
+    if (status.ok()) status = maintenance_->FlushAll();
+    if (status.ok()) {
+      Edit edit;
+      edit.has_clean = true;
+      edit.clean = true;
+      status = state_.manifest->Apply(edit, true);
+    }
+  }
+  lock_.reset();
+  return status;
+}
+
+}  // namespace chunkstore

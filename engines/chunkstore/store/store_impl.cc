@@ -1,0 +1,179 @@
+#include "store/store_impl.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "core/iterator.h"
+#include "stage/record.h"
+#include "testing/seeded_bugs.h"
+
+namespace chunkstore {
+
+std::string_view LibraryVersion() { return "0.1.0"; }
+
+void WriteBatch::Put(std::string_view key, std::string_view value) {
+  AppendOperation(&operations_, EntryType::kValue, key, value);
+  largest_key_ = std::max(largest_key_, key.size());
+  largest_value_ = std::max(largest_value_, value.size());
+  ++count_;
+}
+
+void WriteBatch::Delete(std::string_view key) {
+  AppendOperation(&operations_, EntryType::kDeletion, key, {});
+  largest_key_ = std::max(largest_key_, key.size());
+  ++count_;
+}
+
+void WriteBatch::Clear() { *this = {}; }
+
+Status StoreImpl::CheckOpen(const char* operation) const {
+  if (!state_.closed.load(std::memory_order_relaxed)) return Status::Ok();
+  return Status::InvalidArgument(std::string(operation) + " " + state_.directory +
+                                 ": the store is closed");
+}
+
+Status StoreImpl::CheckWritable(const char* operation, size_t key_bytes, size_t value_bytes) const {
+  if (const Status status = CheckOpen(operation); !status.ok()) return status;
+  const auto refuse = [&](const std::string& text) {
+    return Status::InvalidArgument(std::string(operation) + " " + state_.directory + ": " + text);
+  };
+  if (state_.options.read_only) {
+    return {Code::kReadOnly, std::string(operation) + " " + state_.directory +
+                                 ": the store was opened for reading only"};
+  }
+  if (key_bytes > kMaxKeyBytes) {
+    return refuse("key: expected at most 65536 bytes, got " + std::to_string(key_bytes));
+  }
+  if (value_bytes > kMaxValueBytes) {
+    return refuse("value: expected at most 268435456 bytes, got " + std::to_string(value_bytes));
+  }
+  return Status::Ok();
+}
+
+// Small operations are encoded on the stack.
+Status StoreImpl::WriteOne(EntryType type, std::string_view key, std::string_view value) {
+  const size_t bytes = OperationBytes(key, value);
+  std::array<char, 2048> small;
+  if (bytes <= small.size()) {
+    const char* end = StoreOperation(small.data(), type, key, value);
+    return writer_.Write({small.data(), static_cast<size_t>(end - small.data())}, 1);
+  }
+  std::string large;
+  AppendOperation(&large, type, key, value);
+  return writer_.Write(large, 1);
+}
+
+Status StoreImpl::Put(std::string_view key, std::string_view value) {
+  if (Status status = CheckWritable("put", key.size(), value.size()); !status.ok()) return status;
+  return WriteOne(EntryType::kValue, key, value);
+}
+
+Status StoreImpl::Delete(std::string_view key) {
+  if (Status status = CheckWritable("delete", key.size(), 0); !status.ok()) return status;
+  return WriteOne(EntryType::kDeletion, key, {});
+}
+
+Status StoreImpl::Write(const chunkstore::WriteBatch& batch) {
+  Status status = CheckWritable("write", batch.largest_key_, batch.largest_value_);
+  if (!status.ok() || batch.count_ == 0) return status;
+  if (Seeded(Bug::kBatchNotAtomic)) {
+    OperationReader operations(batch.operations_, 1);
+    for (Entry entry; status.ok() && operations.Next(&entry);) {
+      status = WriteOne(entry.type, entry.key, entry.value);
+    }
+    return status;
+  }
+  return writer_.Write(batch.operations_, static_cast<uint32_t>(batch.count_));
+}
+
+Status StoreImpl::Get(const ReadOptions& options, std::string_view key, std::string* value) {
+  if (Status status = CheckOpen("get"); !status.ok()) return status;
+  if (options.snapshot == nullptr) return reader_.Get(key, options.fill_cache, value);
+  return reader_.GetAt(key, options.snapshot->version(), options.fill_cache, value);
+}
+
+void StoreImpl::MultiGet(const ReadOptions& options, const std::vector<std::string_view>& keys,
+                         std::vector<std::string>* values, std::vector<Status>* statuses) {
+  values->resize(keys.size());
+  statuses->assign(keys.size(), CheckOpen("multi-get"));
+  if (state_.closed.load()) return;
+  const SnapshotHold now(&state_.snapshots);
+  const Version version =
+      options.snapshot != nullptr ? options.snapshot->version() : now.version();
+  state_.slots.WaitForPending(version);
+  for (size_t i = 0; i < keys.size(); ++i) {
+    (*statuses)[i] = reader_.GetAt(keys[i], version, options.fill_cache, &(*values)[i]);
+  }
+}
+
+Status StoreImpl::Scan(const ScanOptions& options, const RowFunction& row) {
+  if (Status status = CheckOpen("scan"); !status.ok()) return status;
+  state_.counters.Add(Count::kScans);
+  if (!options.end.empty() && options.start >= options.end) return Status::Ok();
+  if (options.reverse) return ScanBackwards(options, row);
+  const SnapshotHold now(&state_.snapshots);
+  const Version version =
+      options.snapshot != nullptr ? options.snapshot->version() : now.version();
+  state_.slots.WaitForPending(version);
+  uint64_t rows = 0;
+  const Reader::Range range{options.start, options.end, options.limit, options.fill_cache};
+  Status status = reader_.Rows(range, version, [&](std::string_view key, std::string_view value) {
+    ++rows;
+    return row(key, value) && rows != options.limit;
+  });
+  state_.counters.Add(Count::kScanRows, rows);
+  return status;
+}
+
+Status StoreImpl::ScanBackwards(const ScanOptions& options, const RowFunction& row) {
+  StoreIterator iterator(&state_, &reader_, {options.snapshot, options.fill_cache});
+  iterator.SetBounds(options.start, options.end);
+  uint64_t rows = 0;
+  for (iterator.SeekToLast(); iterator.Valid(); iterator.Prev()) {
+    ++rows;
+    if (!row(iterator.key(), iterator.value()) || rows == options.limit) break;
+  }
+  state_.counters.Add(Count::kScanRows, rows);
+  return iterator.status();
+}
+
+std::unique_ptr<Iterator> StoreImpl::NewIterator(const ReadOptions& options) {
+  return std::make_unique<StoreIterator>(&state_, &reader_, options);
+}
+
+namespace {
+
+class HeldSnapshot final : public Snapshot {
+ public:
+  explicit HeldSnapshot(State* state) : hold_(&state->snapshots) {
+    state->slots.WaitForPending(hold_.version());
+  }
+  uint64_t version() const override { return hold_.version(); }
+
+ private:
+  SnapshotHold hold_;
+};
+
+}  // namespace
+
+std::unique_ptr<Snapshot> StoreImpl::GetSnapshot() { return std::make_unique<HeldSnapshot>(&state_); }
+
+// Without files for the ring, only chunks survive a power loss.
+Status StoreImpl::Checkpoint() {
+  if (Status status = CheckWritable("checkpoint", 0, 0); !status.ok()) return status;
+  return state_.options.durability == Durability::kNone ? maintenance_->FlushAll()
+                                                        : writer_.Checkpoint();
+}
+
+Status StoreImpl::Flush() {
+  if (Status status = CheckWritable("flush", 0, 0); !status.ok()) return status;
+  return maintenance_->FlushAll();
+}
+
+Status StoreImpl::Compact() {
+  if (Status status = CheckWritable("compact", 0, 0); !status.ok()) return status;
+  return maintenance_->CompactAll();
+}
+
+}  // namespace chunkstore

@@ -1,0 +1,65 @@
+// StoreImpl: the public interface, over state, reader, writer and maintenance.
+// Owns their lives and order of birth and death; each call is a few lines.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "chunkstore/store.h"
+#include "core/reader.h"
+#include "core/state.h"
+#include "core/writer.h"
+#include "maintenance/maintenance.h"
+
+namespace chunkstore {
+
+class StoreImpl final : public Store {
+ public:
+  StoreImpl(const Options& given, const Options& resolved, const std::string& directory);
+  ~StoreImpl() override;
+  Status Recover();
+
+  Status Close() override;
+  Status Put(std::string_view key, std::string_view value) override;
+  Status Delete(std::string_view key) override;
+  Status Write(const chunkstore::WriteBatch& batch) override;
+  Status Get(const ReadOptions& options, std::string_view key, std::string* value) override;
+  void MultiGet(const ReadOptions& options, const std::vector<std::string_view>& keys,
+                std::vector<std::string>* values, std::vector<Status>* statuses) override;
+  Status Scan(const ScanOptions& options, const RowFunction& row) override;
+  std::unique_ptr<Iterator> NewIterator(const ReadOptions& options) override;
+  std::unique_ptr<Snapshot> GetSnapshot() override;
+  Status Checkpoint() override;
+  Status Flush() override;
+  Status Compact() override;
+  std::vector<Statistic> GetStatistics() const override;
+  bool GetProperty(std::string_view name, std::string* value) const override;
+  Status VerifyChecksums(CheckReport* report) override;
+  const RecoveryReport& recovery() const override { return recovery_; }
+  const Options& options() const override { return state_.options; }
+
+ private:
+  // --- open.cc
+  Status OpenManifest();
+  void BuildChunks();
+  Status RecoverRing();
+  Status BeginEpoch(const RingRecovery& ring);
+
+  Status CheckOpen(const char* operation) const;
+  Status CheckWritable(const char* operation, size_t key_bytes, size_t value_bytes) const;
+  Status WriteOne(EntryType type, std::string_view key, std::string_view value);
+  Status ScanBackwards(const ScanOptions& options, const RowFunction& row);
+  std::string StatsTable() const;
+  std::string ChunkLines() const;
+
+  State state_;
+  Reader reader_;
+  Writer writer_;
+  std::unique_ptr<Maintenance> maintenance_;
+  const Options given_;
+  RecoveryReport recovery_;
+  std::unique_ptr<kvdyno::DirectoryLock> lock_;
+};
+
+}  // namespace chunkstore
