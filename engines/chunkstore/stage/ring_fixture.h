@@ -6,12 +6,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "kvdyno/base/crc32c.h"
 #include "kvdyno/base/hash.h"
 #include "stage/ring.h"
 

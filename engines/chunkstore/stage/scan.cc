@@ -84,7 +84,6 @@ size_t LostBytes(std::string_view file, size_t end, Version next, Version limit)
   if (next > limit || end >= file.size()) return 0;
   const std::string_view rest = file.substr(end);
   size_t lost = 0;
-  if (PeekVersion(rest) == next || WholeButForVersion(rest, next)) lost = PeekSize(rest);
   // No operation takes less than a byte, so versions behind the gap are not far above `next`.
   const uint64_t span = std::min<uint64_t>(rest.size(), limit - next);
   for (size_t at = 8; at + kRecordHeaderBytes <= rest.size();) {
@@ -92,9 +91,11 @@ size_t LostBytes(std::string_view file, size_t end, Version next, Version limit)
     Record record;
     const bool later = PeekVersion(here) - next - 1 < span && DecodeRecord(here, &record);
     at += later ? record.size : 8;
-    if (later) lost = std::max(lost, at);
+    if (later) lost = at;
   }
-  return lost;
+  if (lost > 0) return lost;
+  // A damaged record alone takes what it says itself, right or wrong.
+  return PeekVersion(rest) == next || WholeButForVersion(rest, next) ? PeekSize(rest) : 0;
 }
 
 }  // namespace
