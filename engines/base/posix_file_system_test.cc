@@ -151,7 +151,7 @@ TEST_F(PosixFileSystemTest, AsksForAlignmentOfDirectTransfers) {
 }
 
 TEST_F(PosixFileSystemTest, MappingSurvivesReopening) {
-  constexpr size_t kSize = 256 * 1024;
+  constexpr size_t kSize = size_t{256} * 1024;
   {
     std::unique_ptr<MappedFile> mapped;
     ASSERT_TRUE(files_->Map(Path("m"), kSize, &mapped).ok());
@@ -159,6 +159,9 @@ TEST_F(PosixFileSystemTest, MappingSurvivesReopening) {
     EXPECT_EQ(std::count(mapped->data(), mapped->data() + kSize, '\0'), std::ptrdiff_t{kSize});
     std::memcpy(mapped->data() + 70'000, "stored", 6);
     EXPECT_EQ(Content(Path("m")).substr(70'000, 6), "stored");
+    EXPECT_TRUE(mapped->Sync(70'003, 2).ok());  // within a page
+    EXPECT_TRUE(mapped->Sync(kSize - 1, 100).ok());
+    EXPECT_TRUE(mapped->Sync(kSize, 0).ok());
     ASSERT_TRUE(mapped->Sync().ok());
     EXPECT_EQ(Names(), std::vector<std::string>{"m"});
   }
@@ -179,7 +182,7 @@ TEST_F(PosixFileSystemTest, MappedStoresSurviveAKilledProcess) {
 }
 
 TEST_F(PosixFileSystemTest, MapAllocatesTheBlocksOfNewAndOfSparseFiles) {
-  constexpr size_t kSize = 512 * 1024;
+  constexpr size_t kSize = size_t{512} * 1024;
   std::unique_ptr<MappedFile> mapped;
   ASSERT_TRUE(files_->Map(Path("new"), kSize, &mapped).ok());
   Write(Path("sparse"), "start");

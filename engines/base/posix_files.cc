@@ -32,13 +32,8 @@ bool StopDirect(const Descriptor& file) {
 }
 
 // Retrying a failed sync could report success for pages that the kernel has dropped.
-Status SyncOnce(const std::string& path, const Descriptor& file, bool failed_before, bool* failed) {
-  if (failed_before) {
-    return Status::IoError("sync " + path + ": expected a file without a failed sync before");
-  }
-  if (Uninterrupted([&] { return ::fdatasync(file.get()); }) == 0) return Status::Ok();
-  *failed = true;
-  return ErrnoStatus("fdatasync", path, errno);
+Status SyncFailedBefore(const std::string& path) {
+  return Status::IoError("sync " + path + ": expected a file without a failed sync before");
 }
 
 }  // namespace
@@ -123,7 +118,12 @@ Status PosixWritableFile::Append(std::string_view bytes) {
   return Status::Ok();
 }
 
-Status PosixWritableFile::Sync() { return SyncOnce(path_, file_, sync_failed_, &sync_failed_); }
+Status PosixWritableFile::Sync() {
+  if (sync_failed_) return SyncFailedBefore(path_);
+  if (Uninterrupted([&] { return ::fdatasync(file_.get()); }) == 0) return Status::Ok();
+  sync_failed_ = true;
+  return ErrnoStatus("fdatasync", path_, errno);
+}
 
 PosixMappedFile::PosixMappedFile(std::string path, Descriptor file, char* data, size_t size)
     : path_(std::move(path)), file_(std::move(file)), data_(data), size_(size) {}
@@ -131,16 +131,17 @@ PosixMappedFile::PosixMappedFile(std::string path, Descriptor file, char* data, 
 PosixMappedFile::~PosixMappedFile() { ::munmap(data_, size_); }
 
 Status PosixMappedFile::Sync(size_t offset, size_t length) {
-  if (sync_failed_.load()) {
-    return Status::IoError("sync " + path_ + ": expected a file without a failed sync before");
-  }
-  const size_t begin = offset / kDirectAlignment * kDirectAlignment;
+  if (sync_failed_.load()) return SyncFailedBefore(path_);
+  static const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  const size_t begin = offset - offset % page;
   const size_t end = std::min(offset + length, size_);
-  if (begin >= end || Uninterrupted([&] { return ::msync(data_ + begin, end - begin, MS_SYNC); }) == 0) {
+  if (begin >= end) return Status::Ok();
+  if (Uninterrupted([&] { return ::msync(data_ + begin, end - begin, MS_SYNC); }) == 0) {
     return Status::Ok();
   }
+  const int error = errno;
   sync_failed_.store(true);
-  return ErrnoStatus("msync", path_, errno);
+  return ErrnoStatus("msync", path_, begin, error);
 }
 
 Status AllocateZeros(const std::string& path, const Descriptor& file, size_t size) {

@@ -48,11 +48,9 @@ const Status::Detail& Status::Nothing() {
 }
 
 Status Status::WithPlace(std::string file, uint64_t offset) const {
-  Status placed = *this;
-  if (ok()) return placed;
-  if (!placed.detail_) placed.detail_ = Clone(Nothing());
-  placed.detail_->file = std::move(file);
-  placed.detail_->offset = offset;
+  if (ok()) return {};
+  Status placed(code_);
+  placed.detail_.reset(new Detail{message(), std::move(file), offset});
   return placed;
 }
 

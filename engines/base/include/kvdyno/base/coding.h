@@ -59,7 +59,7 @@ class Reader {
   template <typename T>
   bool Fixed(T* value) {
     if (failed_ || rest_.size() < sizeof(T)) return Fail();
-    std::memcpy(value, rest_.data(), sizeof(T));
+    rest_.copy(reinterpret_cast<char*>(value), sizeof(T));
     rest_.remove_prefix(sizeof(T));
     return true;
   }

@@ -37,15 +37,15 @@ class WritableFile {
   // content beyond the last successful Append is undefined.
   virtual Status Append(std::string_view bytes) = 0;
   // Content and size survive a power loss once this returns Ok; the directory entry needs
-  // FileSystem::SyncDirectory. A failed Sync must not be tried again: the kernel may have dropped the
-  // pages (PostgreSQL's lesson of 2018).
+  // FileSystem::SyncDirectory. A failed Sync must not be tried again: the kernel may have dropped
+  // the pages (PostgreSQL's lesson of 2018).
   virtual Status Sync() = 0;
   virtual uint64_t size() const = 0;
 };
 
 // A shared, writable mapping of a whole file of fixed size, whose blocks are allocated. What is
-// stored in it survives the death of the process at once, and a power loss after Sync. Stores may be
-// made from any thread; Sync as well.
+// stored in it survives the death of the process at once, and a power loss after Sync. Stores may
+// be made from any thread; Sync as well.
 class MappedFile {
  public:
   virtual ~MappedFile() = default;
