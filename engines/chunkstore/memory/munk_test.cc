@@ -237,7 +237,9 @@ TEST(Munk, ConcurrentWritersReadersAndReplacement) {
   std::atomic<bool> done{false};
   std::atomic<int> inside{0}, wrong{0};
   const auto key_of = [](int writer, int i) {
-    return "w" + std::to_string(writer) + "/" + std::to_string(i);
+    std::string key(1, 'w');
+    key.append(std::to_string(writer)).append("/").append(std::to_string(i));
+    return key;
   };
   std::vector<std::thread> threads;
   for (int w = 0; w < kWriters; ++w) {
