@@ -12,11 +12,11 @@ JOBS ?= $(shell nproc)
 KVDYNO := .venv/bin/kvdyno
 PY := .venv/bin/python
 
-.PHONY: help experiment plan test test-cpp test-python lint tidy format sanitize bench-driver \
+.PHONY: help experiment plan test test-cpp test-python lint tidy format sanitize bench-driver bench-chunkstore \
         packages venv build tests-built lock doctor clean distclean
 
 help:  ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' Makefile
 	@printf '\nvariables: EXPERIMENT=%s PROFILE=%s ENGINES=all RUNFLAGS= JOBS=%s\n' \
 	  '$(EXPERIMENT)' '$(PROFILE)' '$(JOBS)'
 	@printf 'example:   make experiment EXPERIMENT=quickstart PROFILE=small ENGINES=rocksdb,leveldb\n'
@@ -58,6 +58,11 @@ sanitize: packages  ## Build with sanitizers and run the C++ tests under them
 
 bench-driver: build  ## Measure the driver's own cost beside the engines' (nothing else may run)
 	@$(PY) engines/driver/bench/bench_driver.py --binaries build/bin
+
+bench-chunkstore: build  ## Measure the chunk store's CPU time per operation beside its targets (nothing else may run)
+	@cmake --build build -j $(JOBS) --target chunkstore_bench
+	@status=0; build/bin/chunkstore_bench || status=$$?; \
+	  echo "beside RocksDB and LevelDB: make experiment EXPERIMENT=chunkstore-first PROFILE=small"; exit $$status
 
 doctor: build  ## Say what this machine lacks for fair measurements, and the remedy
 	@$(KVDYNO) doctor

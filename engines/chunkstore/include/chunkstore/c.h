@@ -213,7 +213,7 @@ chunkstore_code chunkstore_verify(chunkstore_store* store, uint64_t* problems, c
 /* --- observation
  * ------------------------------------------------------------------------------------------- */
 
-/* "stats", "chunks", "options", "recovery", "num-chunks". Free with chunkstore_free; null for an
+/* "stats", "chunks", "recovery", "num-chunks". Free with chunkstore_free; null for an
  * unknown name. */
 char* chunkstore_property(const chunkstore_store* store, const char* name);
 
