@@ -254,7 +254,7 @@ class Model {
     }
     now_.clear();
     for (const auto& [name, content] : real) {
-      now_[name] = std::make_shared<File>(File{content, content, content.size(), content.size()});
+      now_[name] = std::make_shared<File>(File{content, content, content.size()});
     }
     durable_ = now_;
     had_.clear();
@@ -264,8 +264,6 @@ class Model {
   struct File {
     std::string now, durable;
     size_t smallest = 0;  // since the last sync
-    size_t largest = 0;
-    void Grew() { largest = std::max(largest, now.size()); }
   };
   using Names = std::map<std::string, std::shared_ptr<File>>;
 
@@ -298,14 +296,13 @@ class Model {
     Ok(writer_->Append(bytes));
     if (written_->now.size() < at_ + bytes.size()) written_->now.resize(at_ + bytes.size());
     written_->now.replace(at_, bytes.size(), bytes);
-    written_->Grew();
     at_ += bytes.size();
   }
   void Sync() {
     if (!writer_) return;
     Ok(writer_->Sync());
     written_->durable = written_->now;
-    written_->smallest = written_->largest = written_->now.size();
+    written_->smallest = written_->now.size();
   }
   void Rename() {
     const std::string from = AnyName(), to = AnyName();
@@ -329,7 +326,6 @@ class Model {
     File& file = *now_[name];
     file.now.resize(Below(file.now.size() + 1 + Below(2) * kPage));
     file.smallest = std::min(file.smallest, file.now.size());
-    file.Grew();
     Ok(files_->Truncate("/" + name, file.now.size()));
   }
   void Punch() {
@@ -356,7 +352,7 @@ class Model {
     if (Below(2) == 0) return;
     Ok(mapping->Sync());
     file.durable = file.now;
-    file.smallest = file.largest = file.now.size();
+    file.smallest = file.now.size();
   }
   void SyncDirectory() {
     Ok(files_->SyncDirectory("/"));
@@ -377,15 +373,24 @@ class Model {
     }
   }
   static bool Plausible(const std::string& content, const File& file) {
-    if (content == file.durable) return true;
-    if (content.size() < file.smallest || content.size() > file.largest) return false;
-    for (size_t at = 0; at < content.size(); ++at) {
-      const bool was = at < file.durable.size() && content[at] == file.durable[at];
-      const bool is = at < file.now.size() && content[at] == file.now[at];
-      const bool lost = at >= std::min(file.smallest, file.durable.size()) && content[at] == '\0';
-      if (!was && !is && !lost) return false;
-    }
-    return true;
+    const auto mixed = [&](size_t end) {
+      for (size_t at = 0; at < end; ++at) {
+        if (content[at] != file.durable[at] && content[at] != file.now[at]) return false;
+      }
+      return true;
+    };
+    const auto appended = [&](size_t from) {
+      for (size_t at = from; at < content.size(); ++at) {
+        if (content[at] != '\0' && content[at] != file.now[at]) return false;
+      }
+      return true;
+    };
+    const size_t cut = file.smallest;  // a truncation, if there was one; else the durable size
+    const bool as_cut =
+        content.size() >= cut && content.size() <= file.now.size() && mixed(cut) && appended(cut);
+    const bool as_uncut = content.size() == file.durable.size() && mixed(cut) &&
+                          content.compare(cut, std::string::npos, file.durable, cut) == 0;
+    return as_cut || as_uncut;
   }
 
   SimulatedFileSystem* files_;

@@ -359,6 +359,21 @@ TEST_F(Simulated, ClosingAMappingNeitherSyncsNorLosesItsContent) {
   EXPECT_EQ(Read("/db/m")[0], 'a');
 }
 
+TEST_F(Simulated, AMappingRestoresBytesThatWereCutOff) {
+  const std::string content(2 * kPage, 'x');
+  CreateDurable("/db/a", content);
+  auto file = Create("/db/a");
+  Ok(files_.Truncate("/db/a", content.size()));
+  std::unique_ptr<MappedFile> mapping;
+  Ok(files_.Map("/db/a", content.size(), &mapping));
+  std::memcpy(mapping->data(), content.data(), content.size());
+  Fails(Code::kInvalidArgument, file->Append("y"));
+  mapping.reset();
+  Ok(file->Sync());
+  Cycle(Loss::kDropAll);
+  EXPECT_EQ(Read("/db/a"), content);
+}
+
 TEST_F(Simulated, ANewMappedFileHasItsWholeSizeOrNoName) {
   std::unique_ptr<MappedFile> mapping;
   Ok(files_.SyncDirectory("/"));
