@@ -1,0 +1,28 @@
+// Repair: makes a store that opens out of what can be read of one that does not.
+// Reads all entries that it finds, keeps the newest of each key, and writes them to new segments
+// under a new manifest. The files of before are moved to a folder lost/ (lost-2/ …) once the new
+// ones are durable, so that nothing is destroyed; it takes as much free space as the store holds.
+// The caller holds the directory's lock. One thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "chunkstore/store.h"
+#include "kvdyno/base/file_system.h"
+
+namespace chunkstore {
+
+struct RepairOptions {
+  uint64_t chunk_bytes = uint64_t{4} << 20;     // of a table
+  uint64_t segment_bytes = uint64_t{64} << 20;  // of a file of tables
+  size_t block_bytes = 4096;
+};
+
+// Ok: the directory holds a store that opens; the report's problems tell what was damaged, what was
+// lost and where the damaged files are. Not Ok: nothing was changed but for new files that no store
+// refers to.
+Status RepairStore(kvdyno::FileSystem* files, const std::string& directory,
+                   const RepairOptions& options, CheckReport* report);
+
+}  // namespace chunkstore

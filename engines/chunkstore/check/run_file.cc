@@ -1,0 +1,116 @@
+#include "check/run_file.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace chunkstore {
+
+Status SegmentFiles::Open(uint64_t segment, const kvdyno::RandomAccessFile** file) {
+  auto at = open_.find(segment);
+  if (at == open_.end()) {
+    if (open_.size() >= kMaxOpen) open_.clear();
+    std::unique_ptr<kvdyno::RandomAccessFile> opened;
+    Status status = files_->OpenForRead(PathOf(segment), false, &opened);
+    if (status.not_found()) {
+      return Status::Corruption("expected a segment, got no such file")
+          .WithPlace(PathOf(segment), 0);
+    }
+    if (!status.ok()) return status;
+    at = open_.emplace(segment, std::move(opened)).first;
+  }
+  *file = at->second.get();
+  return Status::Ok();
+}
+
+Status SegmentFiles::Size(uint64_t segment, uint64_t* size) {
+  const kvdyno::RandomAccessFile* file = nullptr;
+  Status status = Open(segment, &file);
+  if (status.ok()) *size = file->size();
+  return status;
+}
+
+Status SegmentFiles::Read(uint64_t segment, uint64_t offset, uint64_t length, std::string* bytes) {
+  const kvdyno::RandomAccessFile* file = nullptr;
+  Status status = Open(segment, &file);
+  if (!status.ok()) return status;
+  // Before anything is allocated: lengths may come from damaged bytes.
+  const uint64_t left = offset <= file->size() ? file->size() - offset : 0;
+  size_t read = 0;
+  if (length <= left) {
+    bytes->resize(length);
+    status = file->Read(offset, length, bytes->data(), &read);
+    if (!status.ok()) return status;
+  }
+  if (read == length) return Status::Ok();
+  return Status::Corruption("expected " + std::to_string(length) + " bytes, got " +
+                            std::to_string(length <= left ? read : left))
+      .WithPlace(PathOf(segment), offset);
+}
+
+Status RunFile::Open(SegmentFiles* segments, const ExtentRef& extent,
+                     std::unique_ptr<RunFile>* run) {
+  std::unique_ptr<RunFile> opened(new RunFile(segments, extent));
+  Status status = opened->ReadIndex();
+  if (status.ok()) *run = std::move(opened);
+  return status;
+}
+
+Status RunFile::ReadIndex() {
+  const std::string path = segments_->PathOf(extent_.segment);
+  if (extent_.length < kFooterBytes) {
+    return Status::Corruption("expected a run of at least " + std::to_string(kFooterBytes) +
+                              " bytes, got " + std::to_string(extent_.length))
+        .WithPlace(path, extent_.offset);
+  }
+  const uint64_t footer_at = extent_.length - kFooterBytes;
+  std::string footer_bytes, index_bytes;
+  Status status =
+      segments_->Read(extent_.segment, extent_.offset + footer_at, kFooterBytes, &footer_bytes);
+  if (!status.ok()) return status;
+  RunFooter footer;
+  status = DecodeFooter(footer_bytes, &footer);
+  if (status.ok() &&
+      (footer.index_length > footer_at || footer.index_offset != footer_at - footer.index_length)) {
+    status = Status::Corruption(
+        "run footer: expected an index that ends where the footer begins, got one of " +
+        std::to_string(footer.index_length) + " bytes at " + std::to_string(footer.index_offset));
+  }
+  if (!status.ok()) return status.WithPlace(path, extent_.offset + footer_at);
+  const uint64_t index_at = extent_.offset + footer.index_offset;
+  status = segments_->Read(extent_.segment, index_at, footer.index_length, &index_bytes);
+  if (!status.ok()) return status;
+  status = DecodeRunIndex(footer_bytes, index_bytes, &index_);
+  if (status.ok() && footer.entries != extent_.entries) {
+    status = Status::Corruption("run index: expected " + std::to_string(extent_.entries) +
+                                " entries, got " + std::to_string(footer.entries));
+  }
+  return status.WithPlace(path, index_at);
+}
+
+Status RunFile::ReadBlock(size_t block, std::string* bytes, BlockView* view) const {
+  const BlockRef& ref = index_.blocks[block];
+  Status status = segments_->Read(extent_.segment, OffsetOf(block), ref.length, bytes);
+  if (!status.ok()) return status;
+  std::string problem = BlockView::Parse(*bytes, true, view);
+  if (problem.empty() && view->size() != ref.entries) {
+    problem =
+        "expected " + std::to_string(ref.entries) + " entries, got " + std::to_string(view->size());
+  }
+  if (problem.empty() && view->at(0).key != index_.first_key(block)) {
+    problem = "expected the first key that the index tells, got another one";
+  }
+  if (problem.empty()) return Status::Ok();
+  return Status::Corruption("block: " + problem)
+      .WithPlace(segments_->PathOf(extent_.segment), OffsetOf(block));
+}
+
+std::string Line(const Status& status) {
+  std::string line;
+  if (!status.file().empty()) {
+    line = status.file() + " at offset " + std::to_string(status.offset()) + ": ";
+  }
+  if (status.code() != Code::kCorruption) line += std::string(CodeName(status.code())) + ": ";
+  return line + status.message();
+}
+
+}  // namespace chunkstore

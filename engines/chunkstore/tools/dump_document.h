@@ -1,0 +1,26 @@
+// DumpDocument: what chunkstore_dump shows, as a JSON document. Reads only; knows no command line.
+// docs/chunkstore.md names the members. One thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/entry.h"
+#include "kvdyno/base/file_system.h"
+#include "tools/render.h"
+
+namespace chunkstore {
+
+struct DumpRequest {
+  std::string what;  // "manifest", "chunk", "funk", "segment", "ring"
+  std::string directory;
+  std::string key;       // of the chunk
+  bool by_id = false;    // `number` tells the chunk instead
+  uint64_t number = 0;   // of the chunk or segment
+  uint64_t limit = 100;  // chunks or entries of one list; 0: all
+};
+
+// After an error the document holds what could be read before.
+Status Dump(kvdyno::FileSystem* files, const DumpRequest& request, Json* document);
+
+}  // namespace chunkstore
