@@ -1,0 +1,214 @@
+#include "funk/log.h"
+
+#include <cmath>
+#include <thread>
+
+#include "funk/bloom.h"
+#include "funk/funk_test_data.h"
+#include "funk/key_index.h"
+#include "kvdyno/base/hash.h"
+
+namespace chunkstore::testing {
+namespace {
+
+class LogTest : public FunkTest {
+ protected:
+  LogPolicy index_;
+  LogPolicy bloom_{LogLookup::kBloom, 4, 10, 6000};
+
+  // Runs as flushes would write them: each newer than those before.
+  std::vector<RunSummary> WriteRuns(std::mt19937_64* random, size_t runs, size_t longest = 2000) {
+    std::vector<Entries> entries;
+    Version version = 1;
+    for (size_t i = 0; i < runs; ++i) {
+      const size_t count = 1 + (*random)() % 60;
+      entries.push_back(RandomEntries(random, count, version, longest));
+      version += count;
+      all_.insert(all_.end(), entries.back().begin(), entries.back().end());
+    }
+    Sort(&all_);
+    return Write(entries, 256);
+  }
+  std::unique_ptr<Log> Grow(const LogPolicy& policy, const std::vector<RunSummary>& runs) {
+    auto log = std::make_unique<Log>(&policy, std::vector<std::shared_ptr<const Run>>());
+    for (const RunSummary& run : runs) log = log->With(Open(run), run.keys);
+    return log;
+  }
+  std::unique_ptr<Log> Recovered(const LogPolicy& policy,
+                                 const std::vector<RunSummary>& summaries) {
+    std::vector<std::shared_ptr<const Run>> runs;
+    for (const RunSummary& summary : summaries) runs.push_back(Open(summary, false));
+    return std::make_unique<Log>(&policy, std::move(runs));
+  }
+  // Bytes searched by all lookups together.
+  uint64_t ExpectAll(const Log& log) {
+    uint64_t searched = 0;
+    std::string value;
+    const auto ask = [&](std::string_view key, Version version) {
+      LookupResult result;
+      ExpectOk(log.Lookup(context_, key, kvdyno::Hash64(key), version, &value, &result, &searched));
+      ExpectAnswer(all_, key, version, result, value);
+    };
+    for (const OwnedEntry& entry : all_) {
+      ask(entry.key, kNewest);
+      ask(entry.key, entry.version);
+      ask(entry.key, entry.version - 1);
+      ask(entry.key + '\0', kNewest);
+      if (HasFatalFailure()) return 0;
+    }
+    for (const size_t span : {size_t{0}, size_t{1000}, SIZE_MAX}) {
+      ExpectCursor(all_, log.NewCursor(context_, span).get());
+    }
+    return searched;
+  }
+
+  Entries all_;  // of every run written
+};
+
+TEST_F(LogTest, IndexAndBloomPartsGiveTheSameAnswers) {
+  const uint64_t seed = std::random_device{}();
+  SCOPED_TRACE(::testing::Message() << "seed " << seed);
+  std::mt19937_64 random(seed);
+  for (const size_t count : {0, 1, 2, 40}) {
+    all_.clear();
+    context_.blocks = count == 2 ? nullptr : &cache_;
+    const auto runs = WriteRuns(&random, count);
+    for (const LogPolicy* policy : {&index_, &bloom_}) {
+      ExpectAll(*Grow(*policy, runs));
+      ExpectAll(*Recovered(*policy, runs));
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST_F(LogTest, OldLogsStayAsTheyWere) {
+  std::mt19937_64 random(2);
+  const auto runs = WriteRuns(&random, 10);
+  std::vector<std::unique_ptr<Log>> logs;
+  logs.push_back(Grow(index_, {}));
+  for (const RunSummary& run : runs) logs.push_back(logs.back()->With(Open(run), run.keys));
+  uint64_t entries = 0;
+  for (size_t i = 0; i < runs.size(); ++i) {
+    EXPECT_EQ(logs[i]->runs().size(), i);
+    EXPECT_EQ(logs[i]->entries(), entries);
+    entries += runs[i].extent.entries;
+    // Versions above are not there.
+    Entries expected = all_;
+    std::erase_if(expected, [&](const OwnedEntry& entry) { return entry.version > entries; });
+    ExpectCursor(expected, logs[i + 1]->NewCursor(context_, 0).get());
+  }
+}
+
+TEST_F(LogTest, RecoveredLogsStayLazyUntilRead) {
+  std::mt19937_64 random(3);
+  const auto runs = WriteRuns(&random, 6);
+  for (const LogPolicy* policy : {&index_, &bloom_}) {
+    const uint64_t before = segments_->reads();
+    const auto log = Recovered(*policy, {runs.begin(), runs.end() - 1});
+    const auto next = log->With(Open(runs.back()), runs.back().keys);
+    EXPECT_EQ(segments_->reads(), before);
+    EXPECT_EQ(next->memory(), 0u);
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 3; ++i) threads.emplace_back([&] { ExpectAll(*next); });
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_GT(next->memory(), 0u);
+  }
+}
+
+TEST_F(LogTest, IndexSearchesOneBlockBloomWholePieces) {
+  std::vector<Entries> entries(40);
+  for (uint64_t i = 0; i < 800; ++i) {
+    entries[i / 20].push_back(
+        {Numbered("k", 1000 + i * 7 % 800), std::string(90, 'v'), i + 1, EntryType::kValue});
+  }
+  for (Entries& run : entries) Sort(&run);
+  const auto runs = Write(entries, 512);
+  const auto index = Grow(index_, runs);
+  const auto one_piece_policy = LogPolicy{LogLookup::kBloom, 1, 10, 0};
+  const auto one_piece = Grow(one_piece_policy, runs);
+  const auto pieces_policy = LogPolicy{LogLookup::kBloom, 16, 10, index->bytes() / 16};
+  const auto pieces = Grow(pieces_policy, runs);
+  const auto searched = [&](const Log& log, const std::string& key) {
+    uint64_t bytes = 0;
+    std::string value;
+    LookupResult result;
+    ExpectOk(log.Lookup(context_, key, kvdyno::Hash64(key), kNewest, &value, &result, &bytes));
+    return bytes;
+  };
+  uint64_t by_index = 0, by_one = 0, by_pieces = 0, absent = 0;
+  for (uint64_t i = 0; i < 800; ++i) {
+    by_index += searched(*index, Numbered("k", 1000 + i));
+    by_one += searched(*one_piece, Numbered("k", 1000 + i));
+    by_pieces += searched(*pieces, Numbered("k", 1000 + i));
+    absent += searched(*index, Numbered("x", i));
+  }
+  EXPECT_LE(by_index, 800 * 512u);
+  EXPECT_EQ(absent, 0u);
+  EXPECT_GT(by_one, 5 * by_pieces) << "sixteen pieces must save most of the search";
+  EXPECT_GT(by_pieces, 2 * by_index);
+}
+
+TEST_F(LogTest, MoreBitsFewerMistakes) {
+  std::vector<uint64_t> hashes;
+  for (uint64_t i = 0; i < 5000; ++i) hashes.push_back(kvdyno::Hash64(Numbered("k", i)));
+  for (const auto& [bits, low, high] :
+       {std::tuple{1.0, 0.4, 0.8}, {4.0, 0.1, 0.2}, {10.0, 0.004, 0.02}, {20.0, 0.0, 0.002}}) {
+    const BloomFilter filter(hashes, bits);
+    EXPECT_NEAR(static_cast<double>(filter.memory() * 8), bits * 5000, 64);
+    for (const uint64_t hash : hashes) ASSERT_TRUE(filter.MayContain(hash));
+    int mistakes = 0;
+    for (uint64_t i = 0; i < 20'000; ++i) {
+      mistakes += filter.MayContain(kvdyno::Hash64(Numbered("x", i))) ? 1 : 0;
+    }
+    EXPECT_GE(mistakes / 20'000.0, low) << bits;
+    EXPECT_LE(mistakes / 20'000.0, high) << bits;
+  }
+}
+
+TEST_F(LogTest, ErrorsAreReportedAndPass) {
+  std::mt19937_64 random(4);
+  const auto runs = WriteRuns(&random, 5);
+  for (const LogPolicy* policy : {&index_, &bloom_}) {
+    const auto log = Recovered(*policy, runs);
+    std::string value;
+    LookupResult result;
+    uint64_t searched = 0;
+    const std::string& key = all_.back().key;
+    files_.SetPlan([](const kvdyno::testing::Call& call) {
+      return call.name == "read" ? Status::IoError("read: failed") : Status::Ok();
+    });
+    const auto failed = log->NewCursor(context_, 0);
+    failed->Seek({});
+    EXPECT_FALSE(failed->Valid());
+    EXPECT_EQ(failed->status().code(), Code::kIoError);
+    const auto lookup = [&] {
+      return log->Lookup(context_, key, kvdyno::Hash64(key), kNewest, &value, &result, &searched);
+    };
+    EXPECT_EQ(lookup().code(), Code::kIoError);
+    files_.SetPlan(nullptr);
+    ExpectOk(lookup());
+    files_.SetPlan([](const kvdyno::testing::Call& call) {
+      return call.name == "read" ? Status::IoError("read: failed") : Status::Ok();
+    });
+    EXPECT_EQ(lookup().code(), Code::kIoError) << "the index is there, the block is not";
+    files_.SetPlan(nullptr);
+    ExpectAll(*log);
+  }
+}
+
+// A long log's index must not be rewritten by every flush.
+TEST_F(LogTest, AddingToALongLogSharesItsIndex) {
+  Entries many;
+  for (uint64_t i = 0; i < 3000; ++i) {
+    many.push_back({Numbered("k", 10'000 + i), "v", 1, EntryType::kValue});
+  }
+  const Entries few(many.begin(), many.begin() + 16);
+  const auto runs = Write({many, few});
+  const auto log = Grow(index_, {runs[0]});
+  const size_t before = log->memory();
+  const auto next = log->With(Open(runs[1]), runs[1].keys);
+  EXPECT_LT(next->memory() - before, 3000u);
+}
+
+}  // namespace
+}  // namespace chunkstore::testing
