@@ -45,7 +45,8 @@ uint64_t CgroupLimit() {
     const size_t first = line.find(':');
     const size_t second = line.find(':', first + 1);
     if (second == std::string::npos) continue;
-    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
+    std::string controllers(1, ',');
+    controllers.append(line, first + 1, second - first - 1).push_back(',');
     const std::string path = line.substr(second + 1);
     if (controllers == ",,") {
       least = std::min(least, SmallestLimit("/sys/fs/cgroup", path, "memory.max"));
