@@ -42,10 +42,10 @@ void EncodeRecord(char* to, Version first, uint32_t count, uint32_t flags, std::
   const std::string_view fields(header + kLength, kRecordHeaderBytes - kLength);
   StoreFixed(header + kChecksum, kvdyno::Crc32c({body, padded}, kvdyno::Crc32c(fields)));
   // What a dying process leaves behind is its stores in their order.
-  std::atomic_thread_fence(std::memory_order_release);
+  std::atomic_signal_fence(std::memory_order_release);
   std::memcpy(to, header, kVersion);
   std::memcpy(to + kCount, header + kCount, kRecordHeaderBytes - kCount);
-  std::atomic_thread_fence(std::memory_order_release);
+  std::atomic_signal_fence(std::memory_order_release);
   StoreFixed(to + kVersion, first);
   *stored = {body, payload.size()};
 }

@@ -21,8 +21,9 @@ TEST(Record, RoundTripsEveryPayloadLength) {
     const std::string payload(length, 'p');
     const std::string bytes = Encoded(MakeVersion(3, 77), 5, payload);
     ASSERT_EQ(bytes.size() % 8, 0u);
+    const std::string more = bytes + "behind";
     Record record;
-    ASSERT_TRUE(DecodeRecord(bytes + "behind", &record));
+    ASSERT_TRUE(DecodeRecord(more, &record));
     EXPECT_EQ(record.first, MakeVersion(3, 77));
     EXPECT_EQ(record.count, 5u);
     EXPECT_EQ(record.flags, 0u);
