@@ -1,0 +1,38 @@
+// A table's or log's block. Input: a block; its checksum is put right on a second pass.
+#include <string>
+
+#include "funk/format.h"
+#include "fuzz/fuzz.h"
+#include "kvdyno/base/coding.h"
+#include "kvdyno/base/crc32c.h"
+
+using namespace chunkstore;
+using chunkstore::fuzz::Require;
+
+namespace {
+
+void Decode(std::string_view bytes, bool verify) {
+  BlockView view;
+  if (!BlockView::Parse(bytes, verify, &view).empty()) return;
+  size_t total = 0;
+  for (uint32_t i = 0; i < view.size(); ++i) {
+    const Entry entry = view.at(i);
+    total += entry.key.size() + entry.value.size();
+    Require(view.LowerBound(entry.key, entry.version) <= view.size(), "a bound within the block");
+  }
+  Require(total <= bytes.size(), "entries within the block");
+  (void)view.LowerBound("m", 1);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string_view bytes = fuzz::View(data, size);
+  Decode(bytes, true);
+  Decode(bytes, false);
+  if (size < kBlockTrailerBytes) return 0;
+  std::string fixed(bytes);
+  kvdyno::StoreFixed(fixed.data() + size - 4, kvdyno::Crc32c(bytes.substr(0, size - 4)));
+  Decode(fixed, true);
+  return 0;
+}
