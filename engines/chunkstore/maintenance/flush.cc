@@ -73,12 +73,11 @@ Status Maintenance::FlushStage(const std::shared_ptr<Stage>& stage) {
   edit.has_flushed = true;
   edit.flushed_sequence = stage->sequence();
   edit.flushed_version = std::max(stage->last(), state_.manifest->state().flushed_version);
-  if (!state_.manifest->state().epochs.empty()) {
+  // A stage of this epoch is behind all that earlier ones left in the ring: how they ended matters no more.
+  const ManifestState& manifest = state_.manifest->state();
+  if (!manifest.epochs.empty() && EpochOf(stage->first()) == manifest.epoch) {
     edit.has_epoch = true;
-    edit.epoch = state_.manifest->state().epoch;
-    for (const EpochEnd& end : state_.manifest->state().epochs) {
-      if (end.last > edit.flushed_version) edit.epochs.push_back(end);
-    }
+    edit.epoch = manifest.epoch;
   }
   for (const ExtentRef& extent : flushing.extents) state_.segments->AddLive(extent);
   if (status = Apply(edit); !status.ok()) {

@@ -1,5 +1,6 @@
 // Opening and closing: what is on disk becomes a State.
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "kvdyno/base/clock.h"
@@ -90,6 +91,11 @@ Status StoreImpl::OpenManifest() {
                                    (options.read_only ? "a read-only open creates nothing"
                                                       : "create_if_missing is off"));
   }
+  // The directory's own entry must survive, or all that is put into it does not.
+  const std::string parent = std::filesystem::path(directory + "/.").parent_path().parent_path();
+  if (const Status status = files->SyncDirectory(parent.empty() ? "." : parent); !status.ok()) {
+    return status;
+  }
   return Manifest::Create(files, directory, &state_.manifest);
 }
 
@@ -153,6 +159,23 @@ Status StoreImpl::RecoverRing() {
   return BeginEpoch(ring);
 }
 
+namespace {
+
+// Which versions of the epochs that have ended are valid, after a recovery that found writes up to
+// `last`. What the ring's files hold beyond that is gone for good, even if a later recovery could read it.
+std::vector<EpochEnd> EndedEpochs(const ManifestState& manifest, Version last) {
+  std::vector<EpochEnd> ended;
+  for (const EpochEnd& end : manifest.epochs) {
+    if (end.epoch < EpochOf(last)) ended.push_back(end);
+    if (end.epoch > EpochOf(last)) ended.push_back({end.epoch, 0});
+  }
+  ended.push_back({EpochOf(last), last});
+  if (manifest.epoch != EpochOf(last)) ended.push_back({manifest.epoch, 0});
+  return ended;
+}
+
+}  // namespace
+
 Status StoreImpl::BeginEpoch(const RingRecovery& ring) {
   const ManifestState& manifest = state_.manifest->state();
   const Version last = std::max(manifest.flushed_version, ring.last);
@@ -169,7 +192,9 @@ Status StoreImpl::BeginEpoch(const RingRecovery& ring) {
     edit.has_epoch = true;
     edit.epoch = epoch;
     edit.epochs = manifest.epochs;
-    if (!ring.stages.empty()) edit.epochs.push_back({EpochOf(ring.last), ring.last});
+    // Epochs that left no record have no end to note; nor has one that is noted already.
+    const uint64_t noted = edit.epochs.empty() ? 0 : edit.epochs.back().epoch;
+    if (EpochOf(ring.last) > noted) edit.epochs.push_back({EpochOf(ring.last), ring.last});
   }
   if (const Status status = state_.manifest->Apply(edit, true); !status.ok()) return status;
   state_.clock.store(MakeVersion(epoch, NumberOf(last)));
