@@ -31,8 +31,10 @@ std::string WordOf(const std::vector<NamedBytes>& words, uint64_t value) {
 
 // Accepts words beside what the option reads already, and spells them.
 void AcceptWords(uint64_t* value, const std::vector<NamedBytes>& words, OptionDescriptor* option) {
+  option->words.reserve(words.size());
   for (const NamedBytes& named : words) option->words.push_back(named.word);
-  option->set = [value, words, set = option->set](std::string_view text) {
+  option->set = [value, words, known = Joined(option->words),
+                 set = option->set](std::string_view text) {
     for (const NamedBytes& named : words) {
       if (named.word != text) continue;
       *value = named.value;
@@ -40,9 +42,7 @@ void AcceptWords(uint64_t* value, const std::vector<NamedBytes>& words, OptionDe
     }
     Status status = set(text);
     if (status.ok()) return status;
-    std::vector<std::string> known;
-    for (const NamedBytes& named : words) known.push_back(named.word);
-    return Status(status.code(), status.message() + "; known words: " + Joined(known));
+    return Status(status.code(), status.message() + "; known words: " + known);
   };
   option->get = [value, words, get = option->get] {
     const std::string word = WordOf(words, *value);

@@ -299,8 +299,8 @@ bool RunAll(const Settings& settings) {
   bool all = true;
   for (const Case& each : Cases()) {
     if (std::string_view(each.name).find(settings.only) == std::string_view::npos) continue;
-    std::vector<Outcome> outcomes;
-    for (int round = 0; round < settings.rounds; round++) outcomes.push_back(each.run(settings));
+    std::vector<Outcome> outcomes(static_cast<size_t>(settings.rounds));
+    for (Outcome& outcome : outcomes) outcome = each.run(settings);
     all = Report(each, outcomes) && all;
   }
   return all;
