@@ -191,10 +191,7 @@ Status StoreImpl::BeginEpoch(const RingRecovery& ring) {
     }
     edit.has_epoch = true;
     edit.epoch = epoch;
-    edit.epochs = manifest.epochs;
-    // Epochs that left no record have no end to note; nor has one that is noted already.
-    const uint64_t noted = edit.epochs.empty() ? 0 : edit.epochs.back().epoch;
-    if (EpochOf(ring.last) > noted) edit.epochs.push_back({EpochOf(ring.last), ring.last});
+    if (manifest.epoch > 0) edit.epochs = EndedEpochs(manifest, last);
   }
   if (const Status status = state_.manifest->Apply(edit, true); !status.ok()) return status;
   state_.clock.store(MakeVersion(epoch, NumberOf(last)));
