@@ -38,8 +38,9 @@ class Round {
 
  private:
   void Fail(const std::string& what) {
-    verdict_->Add(Violation("power", seed_,
-                            "after loss " + std::to_string(loss_) + ", " + mode_ + ": " + what));
+    verdict_->Add(Violation("power", seed_, "after loss " + std::to_string(loss_) + ", written " +
+                                                written_mode_ + ", promised by " + promise_ + ": " +
+                                                what));
   }
   Loss RandomLoss() {
     return rng_.Pick({Loss::kDropAll, Loss::kKeepAll, Loss::kRandom, Loss::kRandom, Loss::kTorn});
@@ -62,7 +63,8 @@ class Round {
       if (read.ok() && !files_.power_lost()) {
         // What was read came from the disk, so it stays.
         history_ = History(std::move(content));
-        promised_ = 0;
+        Promise("recovery");
+        written_mode_ = mode_;
         return true;
       }
       if (!files_.power_lost()) {
@@ -105,14 +107,18 @@ class Round {
     const Status status = WriteTo(store_.get(), keys_, write);
     history_.Add(std::move(write));  // a failed one may or may not be there
     if (!status.ok()) return Expected(status, "write");
-    if (options_.durability == Durability::kSync) promised_ = history_.size();
+    if (options_.durability == Durability::kSync) Promise("sync");
     return true;
   }
   // After these everything so far is promised.
   bool Done(const Status& status, const char* call) {
     if (!status.ok()) return Expected(status, call);
-    promised_ = history_.size();
+    Promise(call);
     return true;
+  }
+  void Promise(const char* reason) {
+    promised_ = history_.size();
+    promise_ = reason;
   }
   bool Expected(const Status& error, const char* call) {
     if (!files_.power_lost()) {
@@ -143,7 +149,8 @@ class Round {
   uint64_t last_number_ = 0;
   uint64_t loss_ = 0;
   Options options_;
-  std::string mode_;
+  std::string mode_, written_mode_;  // durability, and that of the writes before the loss
+  std::string promise_ = "nothing";  // what raised promised_ last
   std::unique_ptr<Store> store_;
 };
 
