@@ -111,20 +111,22 @@ bool ReadField(uint64_t tag, Reader* reader, Edit* edit) {
 
 }  // namespace
 
+void AppendChunkField(std::string* to, const ChunkRecord& chunk) {
+  AppendVarint(to, kAddChunk);
+  AppendVarint(to, chunk.id);
+  AppendLengthPrefixed(to, chunk.min_key);
+  AppendExtent(to, chunk.table);
+  AppendVarint(to, chunk.log.size());
+  for (const ExtentRef& extent : chunk.log) AppendExtent(to, extent);
+}
+
 std::string EncodeEdit(const Edit& edit) {
   std::string bytes;
   for (const std::string& key : edit.remove_chunks) {
     AppendVarint(&bytes, kRemoveChunk);
     AppendLengthPrefixed(&bytes, key);
   }
-  for (const ChunkRecord& chunk : edit.add_chunks) {
-    AppendVarint(&bytes, kAddChunk);
-    AppendVarint(&bytes, chunk.id);
-    AppendLengthPrefixed(&bytes, chunk.min_key);
-    AppendExtent(&bytes, chunk.table);
-    AppendVarint(&bytes, chunk.log.size());
-    for (const ExtentRef& extent : chunk.log) AppendExtent(&bytes, extent);
-  }
+  for (const ChunkRecord& chunk : edit.add_chunks) AppendChunkField(&bytes, chunk);
   for (const auto& [key, extent] : edit.append_log) {
     AppendVarint(&bytes, kAppendLog);
     AppendLengthPrefixed(&bytes, key);

@@ -115,13 +115,30 @@ bool EditPlan::IsAdded(std::string_view key) const {
 }
 
 void EditPlan::Execute() {
+  RemoveChunks();
+  for (const ChunkRecord& chunk : edit_->add_chunks) AddChunk(chunk);
+  Finish();
+}
+
+void EditPlan::ExecuteConsuming(Edit* edit) {
+  RemoveChunks();
+  for (ChunkRecord& chunk : edit->add_chunks) AddChunk(std::move(chunk));
+  Finish();
+}
+
+void EditPlan::RemoveChunks() {
+  for (const auto& chunk : removed_) state_->chunks.erase(chunk);
+  next_ = state_->chunks.end();
+}
+
+void EditPlan::AddChunk(ChunkRecord chunk) {
+  state_->next_chunk_id = std::max(state_->next_chunk_id, chunk.id + 1);
+  std::string key = chunk.min_key;
+  next_ = std::next(state_->chunks.emplace_hint(next_, std::move(key), std::move(chunk)));
+}
+
+void EditPlan::Finish() {
   auto& chunks = state_->chunks;
-  for (const auto& chunk : removed_) chunks.erase(chunk);
-  auto next = chunks.end();
-  for (const ChunkRecord& chunk : edit_->add_chunks) {
-    next = std::next(chunks.emplace_hint(next, chunk.min_key, chunk));
-    state_->next_chunk_id = std::max(state_->next_chunk_id, chunk.id + 1);
-  }
   for (size_t i = 0; i < extended_.size(); ++i) {
     const auto& [key, extent] = edit_->append_log[i];
     ChunkRecord* chunk = extended_[i] != nullptr ? extended_[i] : &chunks.find(key)->second;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -17,6 +18,8 @@ class EditPlan {
   // The edit and the state must outlive the plan.
   static Status Make(const Edit& edit, ManifestState* state, EditPlan* plan);
   void Execute();
+  // The same, taking the new chunks out of the edit that the plan was made of.
+  void ExecuteConsuming(Edit* edit);
 
  private:
   using Chunks = decltype(ManifestState::chunks);
@@ -25,6 +28,9 @@ class EditPlan {
   Status PlanAdditions();
   Status PlanLogs();
   Status CheckProgress() const;
+  void RemoveChunks();
+  void AddChunk(ChunkRecord chunk);
+  void Finish();
   bool IsRemoved(std::string_view key) const;
   bool IsAdded(std::string_view key) const;
 
@@ -32,7 +38,11 @@ class EditPlan {
   ManifestState* state_ = nullptr;
   std::vector<std::string_view> removed_keys_, added_keys_;  // sorted
   std::vector<Chunks::iterator> removed_;
+  Chunks::iterator next_;               // where the next new chunk probably belongs
   std::vector<ChunkRecord*> extended_;  // by append_log; null: a chunk that the edit adds
 };
+
+// The field of an edit that adds a chunk.
+void AppendChunkField(std::string* to, const ChunkRecord& chunk);
 
 }  // namespace chunkstore

@@ -5,6 +5,7 @@
 
 #include "kvdyno/base/coding.h"
 #include "kvdyno/base/crc32c.h"
+#include "manifest/edit_plan.h"
 
 namespace chunkstore {
 
@@ -89,8 +90,10 @@ uint64_t FindMark(std::string_view bytes, uint64_t offset) {
 
 Status ApplyFrame(std::string_view bytes, Replay* replay) {
   Edit edit;
+  EditPlan plan;
   Status status = DecodeEdit(bytes, &edit);
-  if (status.ok()) status = ApplyEdit(edit, &replay->state);
+  if (status.ok()) status = EditPlan::Make(edit, &replay->state, &plan);
+  if (status.ok()) plan.ExecuteConsuming(&edit);
   if (status.ok() && replay->snapshot_complete) ++replay->edits;
   return status;
 }
@@ -167,11 +170,8 @@ std::string EncodeManifest(const ManifestState& state) {
   // An edit is the concatenation of its fields, so chunks can be encoded one at a time. The first
   // frame holds the first chunk, so that every prefix of the frames is a state.
   std::string frame = EncodeEdit(scalars);
-  Edit one;
-  one.add_chunks.resize(1);
   for (const auto& [key, chunk] : state.chunks) {
-    one.add_chunks.front() = chunk;
-    frame += EncodeEdit(one);
+    AppendChunkField(&frame, chunk);
     if (frame.size() < kSnapshotFrameBytes) continue;
     AppendManifestFrame(&bytes, frame);
     frame.clear();

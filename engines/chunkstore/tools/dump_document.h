@@ -1,5 +1,5 @@
 // DumpDocument: what chunkstore_dump shows, as a JSON document. Reads only; knows no command line.
-// docs/chunkstore.md names the members. One thread.
+// Bytes are in "bytes", keys escaped (manifest/text.h), versions "epoch:number". One thread.
 #pragma once
 
 #include <cstdint>
