@@ -54,7 +54,7 @@ class PrefixWords {
   uint64_t WordOf(std::string_view key) const {
     uint64_t word = 0;
     const size_t bytes = std::min<size_t>(key.size() - common_.size(), sizeof word);
-    std::memcpy(&word, key.data() + common_.size(), bytes);
+    if (bytes > 0) std::memcpy(&word, key.data() + common_.size(), bytes);
     return __builtin_bswap64(word);
   }
 
