@@ -16,7 +16,10 @@ Status Store::Open(const Options& options, const std::string& directory,
     return status;
   }
   auto opened = std::make_unique<StoreImpl>(options, resolved, directory);
-  if (const Status status = opened->Recover(); !status.ok()) return status;
+  if (const Status status = opened->Recover(); !status.ok()) {
+    // To a caller NotFound means a key; here it was a file.
+    return status.not_found() ? Status::IoError(status.message()) : status;
+  }
   *store = std::move(opened);
   return Status::Ok();
 }
