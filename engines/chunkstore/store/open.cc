@@ -82,7 +82,10 @@ Status StoreImpl::OpenManifest() {
     if (options.create_if_missing) {
       if (const Status status = files->CreateDirectory(directory); !status.ok()) return status;
     }
-    if (const Status status = files->Lock(directory, &lock_); !status.ok()) return status;
+    const Status locked = files->Lock(directory, &lock_);
+    // To a caller, a file that cannot be created is no missing key.
+    if (locked.not_found()) return Status::IoError(locked.message());
+    if (!locked.ok()) return locked;
   }
   const Status opened = Manifest::Open(files, directory, options.read_only, &state_.manifest);
   if (opened.ok() && options.error_if_exists) {
@@ -174,6 +177,8 @@ std::vector<EpochEnd> EndedEpochs(const ManifestState& manifest, Version last) {
   }
   ended.push_back({EpochOf(last), last});
   if (manifest.epoch != EpochOf(last)) ended.push_back({manifest.epoch, 0});
+  std::sort(ended.begin(), ended.end(),
+            [](const EpochEnd& a, const EpochEnd& b) { return a.epoch < b.epoch; });
   return ended;
 }
 
