@@ -60,7 +60,8 @@ void Maintenance::ObsoleteRuns(const Funk& funk) {
 
 Status Maintenance::Apply(const Edit& edit) {
   const Status status = state_.manifest->Apply(edit, true);
-  if (!status.ok() && status.code() != Code::kNoSpace) state_.SetFatal(status);
+  const bool again = status.code() == Code::kNoSpace && !state_.manifest->failed();
+  if (!status.ok() && !again) state_.SetFatal(status);
   return status;
 }
 

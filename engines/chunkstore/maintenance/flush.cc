@@ -82,7 +82,7 @@ Status Maintenance::FlushStage(const std::shared_ptr<Stage>& stage) {
   for (const ExtentRef& extent : flushing.extents) state_.segments->AddLive(extent);
   if (status = Apply(edit); !status.ok()) {
     // Nothing refers to what was written. After a failed sync that is not certain: then it stays.
-    if (status.code() == Code::kNoSpace) {
+    if (!state_.manifest->failed()) {
       for (const ExtentRef& extent : flushing.extents) state_.segments->Free(extent);
     }
     return status;

@@ -226,7 +226,7 @@ Status Maintenance::Install(std::vector<Prepared>* prepared) {
     }
   }
   if (const Status status = Apply(edit); !status.ok()) {
-    if (status.code() == Code::kNoSpace) {
+    if (!state_.manifest->failed()) {
       for (const ExtentRef& extent : extents) state_.segments->Free(extent);
     }
     return status;

@@ -175,7 +175,7 @@ std::vector<EpochEnd> EndedEpochs(const ManifestState& manifest, Version last) {
     if (end.epoch < EpochOf(last)) ended.push_back(end);
     if (end.epoch > EpochOf(last)) ended.push_back({end.epoch, 0});
   }
-  ended.push_back({EpochOf(last), last});
+  if (EpochOf(last) > 0) ended.push_back({EpochOf(last), last});  // else nothing was ever written
   if (manifest.epoch != EpochOf(last)) ended.push_back({manifest.epoch, 0});
   std::sort(ended.begin(), ended.end(),
             [](const EpochEnd& a, const EpochEnd& b) { return a.epoch < b.epoch; });

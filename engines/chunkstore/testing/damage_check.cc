@@ -155,7 +155,7 @@ class Round {
     refused_ = !opened.ok();
     if (refused_) {
       if (opened.code() == kvdyno::Code::kInternal || opened.not_found() ||
-          opened.message().find(damaged_) == std::string::npos) {
+          opened.ToString().find(damaged_) == std::string::npos) {
         Fail("open: expected an error that names the file, got " + opened.ToString());
       }
       return;
@@ -229,7 +229,7 @@ class Round {
   }
   // Always false, for its callers.
   bool JudgeError(const char* call, const Status& status) {
-    if (status.message().find(damaged_) == std::string::npos) {
+    if (status.ToString().find(damaged_) == std::string::npos) {
       Fail(std::string(call) + ": expected an error that names the file, got " + status.ToString());
     }
     return false;

@@ -77,7 +77,7 @@ class Script {
     if (!fails) return Status::Ok();
     if (hit_.empty()) hit_ = call.name + " " + call.path;
     fired_ = true;
-    if (call.name.starts_with("sync") && fault_.code == Code::kIoError) sync_failed_ = true;
+    if (call.name.starts_with("sync")) sync_failed_ = true;
     return {fault_.code, call.name + " " + call.path + ": injected"};
   }
   // Whether a failure is no surprise: something failed during this very call, or goes on failing.
@@ -127,7 +127,8 @@ class Script {
     if (status.ok()) {
       possible_.Acknowledged(write, options_.durability == Durability::kSync);
       failures_in_a_row_ = 0;
-      if (refuses_writes_) Fail("write after a failed sync: expected a refusal, got ok");
+      if (refuses_writes_ && fault_.code != Code::kNoSpace)
+        Fail("write after a failed sync: expected a refusal, got ok");
       return;
     }
     possible_.Failed(write);
@@ -137,8 +138,8 @@ class Script {
     ++failures_in_a_row_;
     if (status.message().empty()) Fail("write: a failure without a message");
     if (status.code() == Code::kInternal) Fail("write: got " + status.ToString());
-    if (refuses_writes_) {
-      if (status.code() != Code::kReadOnly) {
+    if (sync_failed_) {
+      if (refuses_writes_ && status.code() != Code::kReadOnly && fault_.code != Code::kNoSpace) {
         Fail("write after a failed sync: expected read only, got " + status.ToString());
       }
       return;
