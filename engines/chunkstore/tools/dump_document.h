@@ -12,9 +12,9 @@
 namespace chunkstore {
 
 struct DumpRequest {
-  std::string what;  // "manifest", "chunk", "funk", "segment", "ring"
-  std::string directory;
-  std::string key;       // of the chunk
+  std::string what = {};  // "manifest", "chunk", "funk", "segment", "ring"
+  std::string directory = {};
+  std::string key = {};  // of the chunk
   bool by_id = false;    // `number` tells the chunk instead
   uint64_t number = 0;   // of the chunk or segment
   uint64_t limit = 100;  // chunks or entries of one list; 0: all
