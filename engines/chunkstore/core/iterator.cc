@@ -115,11 +115,12 @@ void StoreIterator::FillFrom(std::string_view from) {
 }
 
 // Walks [from, end) upwards and keeps its last rows; returns how many there were.
-size_t StoreIterator::CollectBefore(std::string_view from, std::string_view end) {
+size_t StoreIterator::CollectBefore(std::string_view from, std::string_view end,
+                                    uint64_t expected) {
   buffer_.Clear();
   size_t rows = 0;
   std::vector<std::string> fences;
-  const Reader::Range range{from, end, 0, fill_cache_};
+  const Reader::Range range{from, end, expected, fill_cache_};
   status_ = reader_->Rows(range, version_, [&](std::string_view key, std::string_view value) {
     if (++rows % kFenceDistance == 0) fences.emplace_back(key);
     buffer_.Add(key, value);
@@ -136,12 +137,13 @@ size_t StoreIterator::CollectBefore(std::string_view from, std::string_view end)
 void StoreIterator::FillBefore(std::string_view bound) {
   std::string end(bound);
   for (;;) {
-    std::string from = reader_->WindowBefore(end);
+    uint64_t expected = window_rows_;
+    std::string from = reader_->WindowBefore(end, &expected);
     const auto fence = end.empty() ? fences_.end()
                                    : std::lower_bound(fences_.begin(), fences_.end(), end);
     if (fence != fences_.begin() && !end.empty()) from = std::max(from, *(fence - 1));
     from = std::max(from, lower_);
-    const size_t rows = CollectBefore(from, end);
+    const size_t rows = CollectBefore(from, end, expected);
     at_ = buffer_.size() - 1;  // of an empty buffer: not valid
     if (rows > 0 || !status_.ok() || from <= lower_) return;
     end = std::move(from);

@@ -56,7 +56,7 @@ class StoreIterator final : public Iterator {
  private:
   void FillFrom(std::string_view from);    // rows at or after; at_ at the first
   void FillBefore(std::string_view end);   // rows before; at_ at the last. Empty: no bound
-  size_t CollectBefore(std::string_view from, std::string_view end);
+  size_t CollectBefore(std::string_view from, std::string_view end, uint64_t expected);
 
   State* state_;
   Reader* reader_;

@@ -182,7 +182,8 @@ std::string Reader::ChunkBefore(std::string_view end) {
   return chunk->min_key == end && at > 0 ? map.chunks()[at - 1]->min_key : chunk->min_key;
 }
 
-std::string Reader::WindowBefore(std::string_view end) {
+std::string Reader::WindowBefore(std::string_view end, uint64_t* rows) {
+  const uint64_t wanted = std::exchange(*rows, 0);
   const std::string chunk_begin = ChunkBefore(end);
   const Slots::Pin pin(&state_.slots);
   const Chunk* chunk = state_.map().Find(chunk_begin);
@@ -191,14 +192,14 @@ std::string Reader::WindowBefore(std::string_view end) {
   if (funk.table == nullptr || !funk.table->Index(&index).ok() || index->blocks.empty()) {
     return chunk_begin;
   }
-  size_t block = end.empty() ? index->blocks.size() : index->Find(end);
-  constexpr size_t kBlocks = 4;  // enough that most windows hold rows
-  for (block = block > kBlocks ? block - kBlocks : 0; block > 0; --block) {
-    if (end.empty() || index->first_key(block) < end) {
-      return std::max(chunk_begin, std::string(index->first_key(block)));
-    }
+  const size_t blocks = index->blocks.size();
+  size_t block = end.empty() ? blocks - 1 : std::min(index->Find(end), blocks - 1);
+  *rows = index->blocks[block].entries;
+  while (block > 0 &&
+         (*rows < wanted || (!end.empty() && index->first_key(block) >= end))) {
+    *rows += index->blocks[--block].entries;
   }
-  return chunk_begin;
+  return block == 0 ? chunk_begin : std::max(chunk_begin, std::string(index->first_key(block)));
 }
 
 }  // namespace chunkstore

@@ -34,10 +34,11 @@ class Reader {
   };
   Status Rows(const Range& range, Version version, const RowFunction& row);
 
-  // Where to begin a walk of Rows that should end before `end` after not too many rows: the minimal key of
-  // the chunk that holds the last key before `end`, or the first key of one of its table's last blocks.
-  // An empty `end` has no bound. Only a hint: there may be no row in between.
-  std::string WindowBefore(std::string_view end);
+  // Where to begin a walk of Rows that should end before `end` after about *rows rows: the first key of a
+  // block of the table of the chunk that holds the last key before `end`, or that chunk's minimal key.
+  // An empty `end` has no bound. Only a hint: there may be no row in between. *rows becomes what the
+  // table has there, 0 if that is not known.
+  std::string WindowBefore(std::string_view end, uint64_t* rows);
   // The minimal key of the chunk that holds the last possible key before `end`; empty for the first.
   std::string ChunkBefore(std::string_view end);
 
