@@ -42,7 +42,7 @@ class ChunkAdapter final : public Adapter {
   ChunkAdapter() { options_.Describe(&table_); }
 
   std::string engine_name() const override { return "chunkstore"; }
-  std::string engine_version() const override { return std::string(chunkstore::Version()); }
+  std::string engine_version() const override { return std::string(chunkstore::LibraryVersion()); }
   std::string summary() const override {
     return "This project's store partitioned by key range, after the design published as EvenDB "
            "(Gilad et al., EuroSys 2020, https://doi.org/10.1145/3342195.3387523).";

@@ -94,7 +94,7 @@ const char* chunkstore_code_name(chunkstore_code code) {
   return kvdyno::CodeName(static_cast<kvdyno::Code>(code)).data();
 }
 
-const char* chunkstore_version(void) { return chunkstore::Version().data(); }
+const char* chunkstore_version(void) { return chunkstore::LibraryVersion().data(); }
 
 // --- options
 

@@ -151,8 +151,7 @@ class Store {
   virtual Status Compact() = 0;
 
   virtual std::vector<Statistic> GetStatistics() const = 0;
-  // "stats" (a table for people), "chunks" (one line each), "options", "recovery",
-  // "num-chunks"; false for an unknown name.
+  // "stats" (a table for people), "chunks" (one line each), "recovery", "num-chunks"; false for an unknown name.
   virtual bool GetProperty(std::string_view name, std::string* value) const = 0;
   // Reads every block of every live file. Ok with problems listed in the report.
   virtual Status VerifyChecksums(CheckReport* report) = 0;
@@ -161,6 +160,6 @@ class Store {
 };
 
 // "0.1.0"; a directory's format version is a number of its own.
-std::string_view Version();
+std::string_view LibraryVersion();
 
 }  // namespace chunkstore
