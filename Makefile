@@ -9,10 +9,13 @@ ENGINES ?=
 RUNFLAGS ?=
 SANITIZERS ?= asan tsan
 JOBS ?= $(shell nproc)
+STRESS ?= all
+STRESSFLAGS ?=
+FUZZ ?= 10000000
 KVDYNO := .venv/bin/kvdyno
 PY := .venv/bin/python
 
-.PHONY: help experiment plan test test-cpp test-python lint tidy format sanitize bench-driver bench-chunkstore \
+.PHONY: help experiment plan test test-cpp test-python lint tidy format sanitize bench-driver bench-chunkstore stress fuzz \
         packages venv build tests-built lock doctor clean distclean
 
 help:  ## List the targets
@@ -63,6 +66,14 @@ bench-chunkstore: build  ## Measure the chunk store's CPU time per operation bes
 	@cmake --build build -j $(JOBS) --target chunkstore_bench
 	@status=0; build/bin/chunkstore_bench || status=$$?; \
 	  echo "beside RocksDB and LevelDB: make experiment EXPERIMENT=chunkstore-first PROFILE=small"; exit $$status
+
+stress: tests-built  ## Test the chunk store for hours: the long column of its trust table (STRESS=all)
+	@mkdir -p build/stress && build/bin/chunkstore_stress $(STRESS) --directory build/stress $(STRESSFLAGS)
+
+fuzz: tests-built  ## Run the chunk store's decoders on FUZZ mutations of their corpus each
+	@for corpus in engines/chunkstore/fuzz/corpus/*; do \
+	  build/bin/chunkstore_fuzz_$$(basename $$corpus)_replay $$corpus --mutations $(FUZZ) || exit 1; \
+	done
 
 doctor: build  ## Say what this machine lacks for fair measurements, and the remedy
 	@$(KVDYNO) doctor
