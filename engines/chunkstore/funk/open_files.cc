@@ -39,8 +39,7 @@ Status OpenFiles::Get(uint64_t segment, File* file) {
     if (*file != nullptr) return Status::Ok();
   }
   std::unique_ptr<kvdyno::RandomAccessFile> opened;
-  const Status status =
-      files_->OpenForRead(directory_ + "/" + SegmentName(segment), direct_, &opened);
+  Status status = files_->OpenForRead(directory_ + "/" + SegmentName(segment), direct_, &opened);
   if (!status.ok()) return status;
   File evicted;  // closed after the lock is gone
   const std::lock_guard lock(shard.mutex);

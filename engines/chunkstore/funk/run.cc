@@ -101,7 +101,7 @@ Status Run::Lookup(const ReadContext& context, std::string_view key, Version ver
   if (block == blocks || (block == 0 && key < index->first_key(0))) return Status::Ok();
   for (;;) {
     bool at_end = false;
-    const Status status =
+    Status status =
         SearchBlock(context, index->blocks[block], key, version, value, result, &at_end);
     if (!status.ok() || result->found || !at_end) return status;
     // Versions of one key may go on in the next block.
