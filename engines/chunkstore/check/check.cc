@@ -149,8 +149,9 @@ void CheckRing(kvdyno::FileSystem* files, const std::string& directory, const Ma
   if (options.stage_size == 0) return;  // never written with files
   RingRecovery recovery;
   std::unique_ptr<Ring> ring;
-  const Status status =
+  Status status =
       Ring::Open(options, state.flushed_sequence, state.epochs, false, &recovery, &ring);
+  if (status.ok()) status = recovery.Follows(state.flushed_version, directory);
   if (!status.ok()) {
     report->problems.push_back(Line(status));
     return;

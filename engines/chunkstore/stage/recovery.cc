@@ -152,7 +152,7 @@ Status Ring::Recovery::Load(const Candidate& candidate, const std::string& conte
   if (Status status = MapOrHold(candidate, content); !status.ok()) return status;
   Slot& slot = ring_->slots_[candidate.slot];
   const std::shared_ptr<Stage> stage(
-      new Stage(candidate.header.sequence, candidate.header.first, ring_->PlaceOf(candidate.slot)));
+      new Stage(candidate.header.sequence, candidate.header.first, ring_->PlaceOf(candidate.slot), {}));
   slot.stage = stage;
   Record record;
   std::string spilled;
@@ -223,6 +223,15 @@ void Ring::Recovery::RemoveOrphans() {
     if (!ParseSpillName(name, &number) || used.count(number) > 0) continue;
     (void)files_->Remove(ring_->options_.directory + "/" + name);  // the next Open tries again
   }
+}
+
+Status RingRecovery::Follows(Version flushed, const std::string& directory) const {
+  if (stages.empty() || NumberOf(stages.front()->first()) <= NumberOf(flushed) + 1) {
+    return Status::Ok();
+  }
+  return Status::Corruption("recover " + directory + "/ring-*: expected writes from number " +
+                            std::to_string(NumberOf(flushed) + 1) + " on, got them from " +
+                            std::to_string(NumberOf(stages.front()->first())) + " on");
 }
 
 }  // namespace chunkstore

@@ -90,20 +90,24 @@ Ring::Slot* Ring::TakeFree() {
   return nullptr;
 }
 
-Status Ring::Acquire(uint64_t sequence, Version first, std::shared_ptr<Stage>* stage) {
+Status Ring::Acquire(uint64_t sequence, Version first, std::shared_ptr<Stage>* stage,
+                     std::vector<std::string> separators) {
   if (options_.read_only) return Status::ReadOnly("acquire stage: the ring is open for reading");
   Slot* slot = TakeFree();
   if (slot == nullptr) return Status::Busy("acquire stage: expected a free one, all are unflushed");
   Status status = Prepare(slot);
   if (status.ok() && slot->file != nullptr) {
     const StageHeader header{sequence, first, slot->size};
-    StoreHeader(slot->data() + kHeadersAt[0], header);
+    // The last use's second header may never have been made durable.
     status = slot->file->Sync(0, kRecordsAt);
+    StoreHeader(slot->data() + kHeadersAt[0], header);
+    if (status.ok()) status = slot->file->Sync(0, kRecordsAt);
     // The second one follows when the first is durable, so that one of them is always whole.
     if (status.ok()) StoreHeader(slot->data() + kHeadersAt[1], header);
   }
   if (status.ok()) {
-    stage->reset(new Stage(sequence, first, PlaceOf(static_cast<size_t>(slot - slots_.data()))));
+    stage->reset(new Stage(sequence, first, PlaceOf(static_cast<size_t>(slot - slots_.data())),
+                           std::move(separators)));
   }
   const std::lock_guard lock(mutex_);
   slot->busy = status.ok();

@@ -25,8 +25,8 @@
 #include "core/entry.h"
 #include "kvdyno/base/file_system.h"
 #include "memory/arena.h"
-#include "memory/skiplist.h"
 #include "stage/filter.h"
+#include "stage/index.h"
 #include "stage/layout.h"
 #include "stage/record.h"
 #include "stage/scan.h"
@@ -65,8 +65,7 @@ class Stage {
   bool Lookup(std::string_view key, Version version, Entry* entry) const {
     return index_.Lookup(key, version, entry);
   }
-  SkipList::Cursor NewCursor() const { return SkipList::Cursor(&index_); }
-  size_t count() const { return index_.count(); }
+  StageIndex::Cursor NewCursor() const { return StageIndex::Cursor(&index_); }
 
   // Everything appended before the call survives a power loss after it (Ok for a stage without
   // file). One synchronisation at a time; concurrent callers share it. A failure is final: every
@@ -86,7 +85,7 @@ class Stage {
     std::string directory;
   };
 
-  Stage(uint64_t sequence, Version first, Place place);
+  Stage(uint64_t sequence, Version first, Place place, std::vector<std::string> separators);
   Status AppendSpilled(Version first, uint32_t count, std::string_view payload,
                        std::string_view* stored);
   std::string_view KeepSpilled(uint64_t number, std::string_view payload);
@@ -103,7 +102,7 @@ class Stage {
   std::atomic<Version> durable_;
   std::atomic<size_t> used_{0};
   Arena arena_;
-  SkipList index_;
+  StageIndex index_;
   Filter filter_;
   std::vector<std::pair<uint64_t, std::unique_ptr<char[]>>> spilled_;  // by the one that appends
   std::atomic<size_t> spilled_bytes_{0};
@@ -129,6 +128,9 @@ struct RingRecovery {
   std::string dropped_reason;
   Version last = 0;       // the newest valid version in the ring, 0 if none
   uint64_t sequence = 0;  // the highest in any file, 0 if none: new stages go above it
+  // Numbers go on from what is flushed to the oldest stage; Corruption when a stage between is
+  // missing.
+  Status Follows(Version flushed, const std::string& directory) const;
 };
 
 class Ring {
@@ -152,7 +154,10 @@ class Ring {
   // A fresh active stage; its header is durable before this returns. Busy when all are in use.
   // `sequence` is above all before it; `first` is the version after the predecessor's last one (of
   // the same epoch), since that is how recovery knows that nothing is missing between.
-  Status Acquire(uint64_t sequence, Version first, std::shared_ptr<Stage>* stage);
+  // `separators`: ascending keys that cut the stage's index into ranges of similar size; the more, the
+  // cheaper an insertion, but each takes some hundred bytes.
+  Status Acquire(uint64_t sequence, Version first, std::shared_ptr<Stage>* stage,
+                 std::vector<std::string> separators = {});
   bool HasFree() const;
   // The stage is flushed and no longer looked at: its slot is free, its spill files go.
   void Release(const std::shared_ptr<Stage>& stage);

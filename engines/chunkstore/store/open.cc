@@ -35,9 +35,9 @@ StoreImpl::StoreImpl(const Options& given, const Options& resolved, const std::s
       given_(given) {
   state_.directory = directory;
   state_.files = resolved.file_system;
-  state_.log_policy = {resolved.log_lookup, resolved.bloom_split, resolved.bloom_bits,
-                       std::max<uint64_t>(1, resolved.log_limit /
-                                                 static_cast<uint64_t>(resolved.bloom_split))};
+  state_.log_policy = {
+      resolved.log_lookup, resolved.bloom_split, resolved.bloom_bits,
+      std::max<uint64_t>(1, resolved.log_limit / static_cast<uint64_t>(resolved.bloom_split))};
 }
 
 StoreImpl::~StoreImpl() {
@@ -89,13 +89,14 @@ Status StoreImpl::OpenManifest() {
   }
   const Status opened = Manifest::Open(files, directory, options.read_only, &state_.manifest);
   if (opened.ok() && options.error_if_exists) {
-    return Status::InvalidArgument("open " + directory + ": expected no store (error_if_exists), found one");
+    return Status::InvalidArgument("open " + directory +
+                                   ": expected no store (error_if_exists), found one");
   }
   if (!opened.not_found()) return opened;
   if (options.read_only || !options.create_if_missing) {
-    return Status::InvalidArgument("open " + directory + ": expected a store, found none; " +
-                                   (options.read_only ? "a read-only open creates nothing"
-                                                      : "create_if_missing is off"));
+    return Status::InvalidArgument(
+        "open " + directory + ": expected a store, found none; " +
+        (options.read_only ? "a read-only open creates nothing" : "create_if_missing is off"));
   }
   // The directory's own entry must survive, or all that is put into it does not.
   const std::string parent = std::filesystem::path(directory + "/.").parent_path().parent_path();
@@ -122,7 +123,8 @@ void StoreImpl::BuildChunks() {
     }
     funk->log = std::make_shared<Log>(&state_.log_policy, std::move(runs));
     chunks.push_back(new Chunk(record.id, record.min_key,
-                               next == records.end() ? std::string() : next->first, std::move(funk)));
+                               next == records.end() ? std::string() : next->first,
+                               std::move(funk)));
   }
   state_.next_chunk_id = state_.manifest->state().next_chunk_id;
   state_.chunks.store(new ChunkMap(std::move(chunks)));
@@ -150,6 +152,10 @@ Status StoreImpl::RecoverRing() {
   recovery_.dropped_bytes = ring.dropped_bytes;
   recovery_.dropped_reason = ring.dropped_reason;
 
+  if (const Status status = ring.Follows(manifest.flushed_version, state_.directory);
+      !status.ok()) {
+    return status;
+  }
   auto list = std::make_unique<StageList>();
   list->stages.assign(ring.stages.rbegin(), ring.stages.rend());
   delete state_.stages.exchange(list.release());
@@ -168,7 +174,8 @@ Status StoreImpl::RecoverRing() {
 namespace {
 
 // Which versions of the epochs that have ended are valid, after a recovery that found writes up to
-// `last`. What the ring's files hold beyond that is gone for good, even if a later recovery could read it.
+// `last`. What the ring's files hold beyond that is gone for good, even if a later recovery could
+// read it.
 std::vector<EpochEnd> EndedEpochs(const ManifestState& manifest, Version last) {
   std::vector<EpochEnd> ended;
   for (const EpochEnd& end : manifest.epochs) {
@@ -195,7 +202,8 @@ Status StoreImpl::BeginEpoch(const RingRecovery& ring) {
   if (!manifest.clean || !ring.stages.empty() || manifest.epoch == 0) {
     epoch = manifest.epoch + 1;
     if (epoch >= kEpochs) {
-      return Status::Internal("open " + state_.directory + ": expected fewer than 65536 recoveries");
+      return Status::Internal("open " + state_.directory +
+                              ": expected fewer than 65536 recoveries");
     }
     edit.has_epoch = true;
     edit.epoch = epoch;
@@ -207,7 +215,8 @@ Status StoreImpl::BeginEpoch(const RingRecovery& ring) {
   // A stage for new writes; when a series of crashes has left none free, the oldest is flushed now.
   for (;;) {
     std::shared_ptr<Stage> active;
-    const Status status = state_.ring->Acquire(state_.next_sequence, state_.clock.load() + 1, &active);
+    const Status status =
+        state_.ring->Acquire(state_.next_sequence, state_.clock.load() + 1, &active);
     if (status.ok()) {
       ++state_.next_sequence;
       auto list = std::make_unique<StageList>(*state_.stages.load());
@@ -225,7 +234,9 @@ Status StoreImpl::Close() {
   if (state_.closed.exchange(true)) return Status::Ok();
   Status status;
   if (!state_.options.read_only) {
-    { const std::lock_guard lock(state_.write_mutex); }  // a write that came before is through
+    {
+      const std::lock_guard lock(state_.write_mutex);
+    }  // a write that came before is through
     state_.slots.WaitForReaders();
     maintenance_->Stop();
     status = state_.fatal();
