@@ -36,10 +36,7 @@ class Collector {
     }
     newer_ = entry.version;
     if (bottom_ && entry.type == EntryType::kDeletion) {
-      if (same_key && has_deletion_) {
-        if (const Status status = EmitDeletion(emit); !status.ok()) return status;
-      }
-      has_deletion_ = true;
+      has_deletion_ = true;  // of deletions on top of each other the oldest says it all
       deletion_ = entry.version;
       return Status::Ok();
     }
