@@ -98,7 +98,13 @@ Status Ring::Acquire(uint64_t sequence, Version first, std::shared_ptr<Stage>* s
   Status status = Prepare(slot);
   if (status.ok() && slot->file != nullptr) {
     const StageHeader header{sequence, first, slot->size};
-    // The last use's second header may never have been made durable.
+    // The last use's second header may never have become durable, or be of a use before that.
+    StageHeader before;
+    uint32_t format = 0;
+    if (LoadHeader({slot->data(), kRecordsAt}, kHeadersAt[0], &before, &format) ==
+        HeaderState::kGood) {
+      StoreHeader(slot->data() + kHeadersAt[1], before);
+    }
     status = slot->file->Sync(0, kRecordsAt);
     StoreHeader(slot->data() + kHeadersAt[0], header);
     if (status.ok()) status = slot->file->Sync(0, kRecordsAt);

@@ -94,7 +94,7 @@ class Round {
   void Read(size_t reader, uint64_t operations) {
     Rng rng(seed_ * 100 + 50 + reader);
     for (uint64_t i = 0; i < operations && !crew_.stopped();) {
-      switch (rng.Below(6)) {
+      switch (rng.Below(16)) {
         case 0:
           i += ReadAllByScan(rng.OneIn(2), nullptr, Before());
           break;
