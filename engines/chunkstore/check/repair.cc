@@ -122,7 +122,7 @@ class Repair {
   // An input of the merge: a run or a stage.
   struct Source {
     std::unique_ptr<SalvageCursor> run;
-    std::unique_ptr<SkipList::Cursor> stage;
+    std::unique_ptr<StageIndex::Cursor> stage;
     bool Valid() const { return run ? run->Valid() : stage->Valid(); }
     const Entry& entry() const { return run ? run->entry() : stage->entry(); }
     void Next() { run ? run->Next() : stage->Next(); }
@@ -239,7 +239,7 @@ class Repair {
   Status Merge() {
     for (const auto& stage : ring_recovery_.stages) {
       auto source = std::make_unique<Source>();
-      source->stage = std::make_unique<SkipList::Cursor>(stage->NewCursor());
+      source->stage = std::make_unique<StageIndex::Cursor>(stage->NewCursor());
       source->stage->Seek("");
       Push(std::move(source));
     }

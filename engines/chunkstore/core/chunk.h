@@ -13,6 +13,7 @@
 #include "funk/log.h"
 #include "funk/run.h"
 #include "memory/munk.h"
+#include "memory/prefix_words.h"
 
 namespace chunkstore {
 
@@ -86,11 +87,8 @@ class ChunkMap {
   size_t size() const { return chunks_.size(); }
 
  private:
-  // Bisection runs over eight bytes of each minimal key beyond what all of them share.
-  uint64_t WordOf(std::string_view key) const;
   std::vector<Chunk*> chunks_;
-  std::string common_;           // prefix of every minimal key but the first, which is empty
-  std::vector<uint64_t> words_;  // of chunks_[1…]
+  PrefixWords words_;  // of the minimal keys of chunks_[1…]: the first one's is empty
 };
 
 }  // namespace chunkstore

@@ -115,8 +115,8 @@ std::unique_ptr<EntryCursor> FunkCursor(const StageList& stages, const Funk& fun
                                         const ReadContext& context, size_t span) {
   std::vector<std::unique_ptr<EntryCursor>> sources;
   for (const auto& stage : stages.stages) {
-    if (stage->count() > 0) {
-      sources.push_back(std::make_unique<SkipList::Cursor>(stage->NewCursor()));
+    if (!stage->empty()) {
+      sources.push_back(std::make_unique<StageIndex::Cursor>(stage->NewCursor()));
     }
   }
   if (!funk.log->empty()) sources.push_back(funk.log->NewCursor(context, span));

@@ -116,10 +116,22 @@ Status Writer::Rotate() {
   return state_.active->empty() ? Status::Ok() : RotateLocked();
 }
 
+// Minimal keys of chunks, evenly spaced: one for about every 16 KiB of a stage, which are some ten entries.
+std::vector<std::string> Writer::Separators() {
+  constexpr size_t kBytesPerList = size_t{16} << 10, kMost = 2048;
+  const Slots::Pin pin(&state_.slots);
+  const std::vector<Chunk*>& chunks = state_.map().chunks();
+  const size_t wanted = std::min<size_t>(state_.options.stage_size / kBytesPerList, kMost);
+  const size_t step = chunks.size() / (wanted + 1) + 1;
+  std::vector<std::string> separators;
+  for (size_t i = step; i < chunks.size(); i += step) separators.push_back(chunks[i]->min_key);
+  return separators;
+}
+
 Status Writer::RotateLocked() {
   std::shared_ptr<Stage> next;
   const Status status =
-      state_.ring->Acquire(state_.next_sequence, state_.clock.load() + 1, &next);
+      state_.ring->Acquire(state_.next_sequence, state_.clock.load() + 1, &next, Separators());
   if (!status.ok()) {
     if (status.code() != Code::kBusy && status.code() != Code::kNoSpace) state_.SetFatal(status);
     return status;

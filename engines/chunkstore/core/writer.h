@@ -6,7 +6,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/state.h"
 
@@ -32,6 +34,7 @@ class Writer {
  private:
   Status MakeRoom(std::unique_lock<std::mutex>* lock, size_t payload_bytes);
   Status RotateLocked();
+  std::vector<std::string> Separators();
   void Enter(std::string_view stored, Version first, Stage* stage);
   Status CheckpointTo(Version version);
   void SlowDown(size_t bytes);

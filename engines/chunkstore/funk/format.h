@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "core/entry.h"
-#include "funk/prefix_words.h"
+#include "memory/prefix_words.h"
 
 namespace chunkstore {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "funk/prefix_words.h"
+#include "memory/prefix_words.h"
 #include "funk/run.h"
 
 namespace chunkstore {

@@ -43,7 +43,7 @@ Status Maintenance::FlushStage(const std::shared_ptr<Stage>& stage) {
   const ChunkMap& map = state_.map();
   FlushBatch batch;
   size_t at = 0;
-  SkipList::Cursor cursor = stage->NewCursor();
+  StageIndex::Cursor cursor = stage->NewCursor();
   const auto keep = [&batch](const Entry& entry) {
     batch.entries.push_back(entry);
     batch.bytes += entry.key.size() + entry.value.size();
@@ -180,7 +180,7 @@ Status Maintenance::AdoptBatch(FlushBatch* batch, Flushing* flushing) {
 // The newest version of each key leaves the stage: cached rows of these keys follow.
 void Maintenance::RefreshRows(const Stage& stage) {
   if (state_.rows == nullptr) return;
-  SkipList::Cursor cursor = stage.NewCursor();
+  StageIndex::Cursor cursor = stage.NewCursor();
   std::string_view last;
   bool has_last = false;
   for (cursor.Seek({}); cursor.Valid(); cursor.Next()) {

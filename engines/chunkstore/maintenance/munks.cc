@@ -61,7 +61,7 @@ Status Maintenance::LoadMunk(Chunk* chunk) {
                             state_.options.verify_checksums};
   std::vector<std::unique_ptr<EntryCursor>> sources;
   for (const auto& stage : state_.stages.load()->stages) {
-    sources.push_back(std::make_unique<SkipList::Cursor>(stage->NewCursor()));
+    sources.push_back(std::make_unique<StageIndex::Cursor>(stage->NewCursor()));
   }
   for (auto run = funk.log->runs().rbegin(); run != funk.log->runs().rend(); ++run) {
     sources.push_back((*run)->NewCursor(context, (*run)->extent().length));

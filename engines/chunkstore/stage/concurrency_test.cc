@@ -70,7 +70,7 @@ TEST_F(ConcurrencyTest, AppendIndexLookupSync) {
         ASSERT_TRUE(stage->Sync().ok());
         ASSERT_GE(stage->durable(), before);
         size_t seen = 0;
-        SkipList::Cursor cursor = stage->NewCursor();
+        StageIndex::Cursor cursor = stage->NewCursor();
         for (cursor.Seek("0"); cursor.Valid() && seen < 200; cursor.Next(), ++seen) {
           ASSERT_EQ(cursor.entry().value.size(), cursor.entry().key.size() + 1);
         }

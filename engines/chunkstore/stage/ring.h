@@ -66,6 +66,7 @@ class Stage {
     return index_.Lookup(key, version, entry);
   }
   StageIndex::Cursor NewCursor() const { return StageIndex::Cursor(&index_); }
+  size_t count() const { return index_.count(); }
 
   // Everything appended before the call survives a power loss after it (Ok for a stage without
   // file). One synchronisation at a time; concurrent callers share it. A failure is final: every

@@ -121,7 +121,7 @@ class MiniStore {
   void CheckRecovered(Version last) {
     std::map<Version, Operation> found;
     for (const auto& stage : recovery_.stages) {
-      SkipList::Cursor cursor = stage->NewCursor();
+      StageIndex::Cursor cursor = stage->NewCursor();
       for (cursor.Seek(""); cursor.Valid(); cursor.Next()) {
         const Entry& entry = cursor.entry();
         EXPECT_TRUE(stage->MayContain(kvdyno::Hash64(entry.key)));

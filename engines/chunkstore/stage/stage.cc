@@ -28,7 +28,7 @@ Status WriteSpill(kvdyno::FileSystem* files, const std::string& directory, const
 
 }  // namespace
 
-Stage::Stage(uint64_t sequence, Version first, Place place)
+Stage::Stage(uint64_t sequence, Version first, Place place, std::vector<std::string> separators)
     : sequence_(sequence),
       first_(first),
       place_(std::move(place)),
@@ -36,7 +36,7 @@ Stage::Stage(uint64_t sequence, Version first, Place place)
       last_(first - 1),
       durable_(first - 1),
       arena_(FirstArenaBlock(capacity_)),
-      index_(&arena_),
+      index_(&arena_, std::move(separators)),
       filter_(FilterBytes(capacity_)) {}
 
 size_t Stage::memory() const {

@@ -200,7 +200,7 @@ Json ShownStage(const Stage& stage, uint64_t limit) {
                {"last_version", Shown(stage.last())}, {"bytes", stage.bytes()},
                {"capacity", stage.capacity()},        {"entries", stage.count()}};
   Json& shown = json["shown_entries"] = Json::array();
-  SkipList::Cursor cursor = stage.NewCursor();
+  StageIndex::Cursor cursor = stage.NewCursor();
   for (cursor.Seek(""); cursor.Valid() && !Full(shown, limit); cursor.Next()) {
     shown.push_back(Shown(cursor.entry()));
   }

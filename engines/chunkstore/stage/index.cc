@@ -1,0 +1,48 @@
+#include "stage/index.h"
+
+#include <numeric>
+#include <utility>
+
+namespace chunkstore {
+
+StageIndex::StageIndex(Arena* arena, std::vector<std::string> separators)
+    : separators_(std::move(separators)) {
+  words_.Build(separators_.size(),
+               [this](size_t i) -> std::string_view { return separators_[i]; });
+  for (size_t i = 0; i <= separators_.size(); ++i) lists_.emplace_back(arena);
+}
+
+// As many separators as are at or before the key.
+size_t StageIndex::ListOf(std::string_view key) const {
+  if (separators_.empty()) return 0;
+  const PrefixWords::Range range = words_.Narrow(key);
+  size_t list = range.from;
+  while (list < range.to && separators_[list] <= key) ++list;
+  return list;
+}
+
+size_t StageIndex::count() const {
+  return std::accumulate(lists_.begin(), lists_.end(), size_t{0},
+                         [](size_t sum, const SkipList& list) { return sum + list.count(); });
+}
+
+void StageIndex::Cursor::Seek(std::string_view key) {
+  list_ = index_->ListOf(key);
+  inner_ = SkipList::Cursor(&index_->lists_[list_]);
+  inner_.Seek(key);
+  SkipEmpty();
+}
+
+void StageIndex::Cursor::Next() {
+  inner_.Next();
+  SkipEmpty();
+}
+
+void StageIndex::Cursor::SkipEmpty() {
+  while (!inner_.Valid() && list_ + 1 < index_->lists_.size()) {
+    inner_ = SkipList::Cursor(&index_->lists_[++list_]);
+    inner_.Seek({});
+  }
+}
+
+}  // namespace chunkstore
