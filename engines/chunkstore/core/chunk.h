@@ -1,6 +1,6 @@
 // Chunk, Funk and ChunkMap: a key range, its files, and the way from a key to its chunk.
-// All three are read without locks by whoever is pinned (concurrency/slots.h) and replaced by background
-// work, which retires what it replaced. They own no policy and do no input/output.
+// All three are read without locks by whoever is pinned (concurrency/slots.h) and replaced by
+// background work, which retires what it replaced. They own no policy and do no input/output.
 #pragma once
 
 #include <atomic>
@@ -63,9 +63,9 @@ class Chunk {
   const Funk* Exchange(std::unique_ptr<const Funk> funk) { return funk_.exchange(funk.release()); }
   Munk* Exchange(Munk* munk) { return munk_.exchange(munk); }
 
-  // A write enters the munk before it enters its stage's index. So when a munk goes, a read that had seen
-  // the write there could be followed by one that misses it: while `unsettled`, readers without a munk
-  // wait for pending writes first.
+  // A write enters the munk before it enters its stage's index. So when a munk goes, a read that
+  // had seen the write there could be followed by one that misses it: while `unsettled`, readers
+  // without a munk wait for pending writes first.
   std::atomic<bool> unsettled{false};
 
   mutable Heat heat;

@@ -1,6 +1,7 @@
 // Collector: decides which versions of a key are still needed, and passes those on.
-// Pure: entries in (in entry order) → entries out. Rule: of each key the newest version is kept, and for each
-// version that somebody may still read at (retained) the newest at or below it. Used by one thread.
+// Pure: entries in (in entry order) → entries out. Rule: of each key the newest version is kept,
+// and for each version that somebody may still read at (retained) the newest at or below it. Used
+// by one thread.
 #pragma once
 
 #include <algorithm>
@@ -22,8 +23,8 @@ class Collector {
     if (Seeded(Bug::kDropsSnapshotVersion)) retained_.clear();
   }
 
-  // Calls emit(const Entry&) → Status for what is kept. Views live only as long as the cursor's, so a held
-  // back deletion is copied.
+  // Calls emit(const Entry&) → Status for what is kept. Views live only as long as the cursor's, so
+  // a held back deletion is copied.
   template <typename Emit>
   Status Add(const Entry& entry, const Emit& emit) {
     const bool same_key = has_key_ && entry.key == key_;

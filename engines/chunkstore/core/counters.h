@@ -1,5 +1,6 @@
 // Counters: what the store did, counted by every thread without waiting for another.
-// Owns numbers only. Adding is safe from any thread and wait-free; sums are approximate while others add.
+// Owns numbers only. Adding is safe from any thread and wait-free; sums are approximate while
+// others add.
 #pragma once
 
 #include <array>
@@ -27,11 +28,31 @@ class LatencyHistogram {
 };
 
 enum class Count : uint8_t {
-  kPuts, kPutBytes, kScans, kScanRows, kLogSearchedBytes,
-  kFlushes, kFlushBytes, kRebalances, kRebalanceBytes, kSplits, kMerges, kAdoptions, kAdoptionBytes,
-  kMunkRebalances, kMunkLoads, kMunkEvictions, kMunkBytesLoaded,
-  kCheckpoints, kRingBytes, kManifestBytes, kStalls, kStallMicros, kSlowdownMicros,
-  kBackgroundErrors, kEnd
+  kPuts,
+  kPutBytes,
+  kScans,
+  kScanRows,
+  kLogSearchedBytes,
+  kFlushes,
+  kFlushBytes,
+  kRebalances,
+  kRebalanceBytes,
+  kSplits,
+  kMerges,
+  kAdoptions,
+  kAdoptionBytes,
+  kMunkRebalances,
+  kMunkLoads,
+  kMunkEvictions,
+  kMunkBytesLoaded,
+  kCheckpoints,
+  kRingBytes,
+  kManifestBytes,
+  kStalls,
+  kStallMicros,
+  kSlowdownMicros,
+  kBackgroundErrors,
+  kEnd
 };
 inline constexpr size_t kCounts = static_cast<size_t>(Count::kEnd);
 

@@ -13,14 +13,17 @@ using kvdyno::Code;
 using kvdyno::Status;
 
 // The store's clock: every write takes the next one. The upper 16 bits are the epoch, which rises
-// with every recovery, the lower 48 bits a number that never stops growing; both together only grow.
+// with every recovery, the lower 48 bits a number that never stops growing; both together only
+// grow.
 using Version = uint64_t;
 inline constexpr int kEpochShift = 48;
 inline constexpr Version kNumberMask = (Version{1} << kEpochShift) - 1;
 inline constexpr Version kNewest = UINT64_MAX;
 inline uint64_t EpochOf(Version version) { return version >> kEpochShift; }
 inline uint64_t NumberOf(Version version) { return version & kNumberMask; }
-inline Version MakeVersion(uint64_t epoch, uint64_t number) { return epoch << kEpochShift | number; }
+inline Version MakeVersion(uint64_t epoch, uint64_t number) {
+  return epoch << kEpochShift | number;
+}
 
 enum class EntryType : uint8_t { kValue = 1, kDeletion = 2 };
 
@@ -38,8 +41,8 @@ inline int Compare(std::string_view a_key, Version a, std::string_view b_key, Ve
   return a > b ? -1 : (a < b ? 1 : 0);
 }
 
-// Walks entries upwards in that order. One thread. Views live until the next movement (and while the
-// operation is pinned, see concurrency/slots.h). After an error Valid() is false.
+// Walks entries upwards in that order. One thread. Views live until the next movement (and while
+// the operation is pinned, see concurrency/slots.h). After an error Valid() is false.
 class EntryCursor {
  public:
   virtual ~EntryCursor() = default;

@@ -139,8 +139,8 @@ void StoreIterator::FillBefore(std::string_view bound) {
   for (;;) {
     uint64_t expected = window_rows_;
     std::string from = reader_->WindowBefore(end, &expected);
-    const auto fence = end.empty() ? fences_.end()
-                                   : std::lower_bound(fences_.begin(), fences_.end(), end);
+    const auto fence =
+        end.empty() ? fences_.end() : std::lower_bound(fences_.begin(), fences_.end(), end);
     if (fence != fences_.begin() && !end.empty()) from = std::max(from, *(fence - 1));
     from = std::max(from, lower_);
     const size_t rows = CollectBefore(from, end, expected);

@@ -27,8 +27,8 @@ void Warm(std::atomic<uint32_t>* heat) {
 }  // namespace
 
 Status Reader::Get(std::string_view key, bool fill_cache, std::string* value) {
-  // A batch becomes visible to single gets all at once: while one is being entered into the indexes,
-  // gets read at a moment before or after it.
+  // A batch becomes visible to single gets all at once: while one is being entered into the
+  // indexes, gets read at a moment before or after it.
   if (state_.batches_pending.load() != 0) {
     const SnapshotHold moment(&state_.snapshots);
     state_.slots.WaitForPending(moment.version());
@@ -75,8 +75,7 @@ Status Reader::GetPinned(std::string_view key, Version version, bool fill_cache,
     return type == EntryType::kValue ? Status::Ok() : Status::NotFound();
   }
   LookupResult result;
-  const Status status =
-      GetFromFunk(*chunk, key, hash, version, fill_cache, value, by, &result);
+  const Status status = GetFromFunk(*chunk, key, hash, version, fill_cache, value, by, &result);
   if (!status.ok() || !result.found) return status.ok() ? Status::NotFound() : status;
   // Only the newest row may enter: the row cache knows no versions but that one.
   if (fill_cache && version == kNewest && state_.rows) {
@@ -93,8 +92,7 @@ Status Reader::GetFromFunk(const Chunk& chunk, std::string_view key, uint64_t ha
   const ReadContext context = state_.read_context(fill_cache);
   uint64_t searched = 0;
   if (!funk.log->empty()) {
-    const Status status =
-        funk.log->Lookup(context, key, hash, version, value, result, &searched);
+    const Status status = funk.log->Lookup(context, key, hash, version, value, result, &searched);
     state_.counters.Add(Count::kLogSearchedBytes, searched);
     if (!status.ok()) return status;
     if (result->found) {
@@ -195,8 +193,7 @@ std::string Reader::WindowBefore(std::string_view end, uint64_t* rows) {
   const size_t blocks = index->blocks.size();
   size_t block = end.empty() ? blocks - 1 : std::min(index->Find(end), blocks - 1);
   *rows = index->blocks[block].entries;
-  while (block > 0 &&
-         (*rows < wanted || (!end.empty() && index->first_key(block) >= end))) {
+  while (block > 0 && (*rows < wanted || (!end.empty() && index->first_key(block) >= end))) {
     *rows += index->blocks[--block].entries;
   }
   return block == 0 ? chunk_begin : std::max(chunk_begin, std::string(index->first_key(block)));

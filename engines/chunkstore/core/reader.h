@@ -1,10 +1,11 @@
 // Reader: gets and ordered reads at a version, over munks, stages, caches, logs and tables.
-// Knows no writes and takes no locks (the caches' shards apart). Every method may be called from any
-// thread; the caller holds the version as a snapshot where it says so.
+// Knows no writes and takes no locks (the caches' shards apart). Every method may be called from
+// any thread; the caller holds the version as a snapshot where it says so.
 //
-// What makes a read whole while background work moves entries: it loads the stage list first, then the chunk
-// map, then the chunk's munk or funk. A flush installs a stage's entries in the funks, refreshes cached
-// rows, and only then takes the stage off the list: whoever misses the stage finds the funk.
+// What makes a read whole while background work moves entries: it loads the stage list first, then
+// the chunk map, then the chunk's munk or funk. A flush installs a stage's entries in the funks,
+// refreshes cached rows, and only then takes the stage off the list: whoever misses the stage finds
+// the funk.
 #pragma once
 
 #include <functional>
@@ -24,8 +25,9 @@ class Reader {
   // At a version that the caller holds, with no pending writes at or below it.
   Status GetAt(std::string_view key, Version version, bool fill_cache, std::string* value);
 
-  // Rows of [from, end) at the version, which the caller holds, upwards, until `row` returns false. An
-  // empty `end` has no bound. `expected`: rows that the caller wants, 0 when it wants all; a hint.
+  // Rows of [from, end) at the version, which the caller holds, upwards, until `row` returns false.
+  // An empty `end` has no bound. `expected`: rows that the caller wants, 0 when it wants all; a
+  // hint.
   using RowFunction = std::function<bool(std::string_view, std::string_view)>;
   struct Range {
     std::string_view from, end;
@@ -34,12 +36,13 @@ class Reader {
   };
   Status Rows(const Range& range, Version version, const RowFunction& row);
 
-  // Where to begin a walk of Rows that should end before `end` after about *rows rows: the first key of a
-  // block of the table of the chunk that holds the last key before `end`, or that chunk's minimal key.
-  // An empty `end` has no bound. Only a hint: there may be no row in between. *rows becomes what the
-  // table has there, 0 if that is not known.
+  // Where to begin a walk of Rows that should end before `end` after about *rows rows: the first
+  // key of a block of the table of the chunk that holds the last key before `end`, or that chunk's
+  // minimal key. An empty `end` has no bound. Only a hint: there may be no row in between. *rows
+  // becomes what the table has there, 0 if that is not known.
   std::string WindowBefore(std::string_view end, uint64_t* rows);
-  // The minimal key of the chunk that holds the last possible key before `end`; empty for the first.
+  // The minimal key of the chunk that holds the last possible key before `end`; empty for the
+  // first.
   std::string ChunkBefore(std::string_view end);
 
  private:

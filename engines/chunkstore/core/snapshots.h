@@ -1,6 +1,6 @@
 // Snapshots: the versions that somebody still reads at.
-// Garbage collection asks for them before it decides; a version is registered before it is read at. Safe
-// from any thread.
+// Garbage collection asks for them before it decides; a version is registered before it is read at.
+// Safe from any thread.
 #pragma once
 
 #include <algorithm>
@@ -51,7 +51,8 @@ class Snapshots {
 // Holds one for a scope.
 class SnapshotHold {
  public:
-  explicit SnapshotHold(Snapshots* snapshots) : snapshots_(snapshots), version_(snapshots->Acquire()) {}
+  explicit SnapshotHold(Snapshots* snapshots)
+      : snapshots_(snapshots), version_(snapshots->Acquire()) {}
   ~SnapshotHold() { snapshots_->Release(version_); }
   SnapshotHold(const SnapshotHold&) = delete;
   SnapshotHold& operator=(const SnapshotHold&) = delete;

@@ -23,10 +23,11 @@ void State::SetFatal(const Status& status) {
   {
     const std::lock_guard lock(error_mutex_);
     if (!fatal_.ok()) return;
-    fatal_ = Status(Code::kReadOnly, "write " + directory +
-                                         ": the store takes no more writes, because a write to disk "
-                                         "failed that cannot be repeated (" +
-                                         status.ToString() + "); close it and open it again");
+    fatal_ =
+        Status(Code::kReadOnly, "write " + directory +
+                                    ": the store takes no more writes, because a write to disk "
+                                    "failed that cannot be repeated (" +
+                                    status.ToString() + "); close it and open it again");
   }
   has_fatal.store(true, std::memory_order_release);
   room.notify_all();

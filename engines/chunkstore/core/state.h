@@ -1,6 +1,7 @@
 // State: all that the parts of an open store share.
-// Owns the objects; what may be done to them is the business of Writer (puts), Reader (gets, scans) and
-// maintenance (everything that changes chunks). Each member says who changes it and how others see it.
+// Owns the objects; what may be done to them is the business of Writer (puts), Reader (gets, scans)
+// and maintenance (everything that changes chunks). Each member says who changes it and how others
+// see it.
 #pragma once
 
 #include <array>
@@ -40,14 +41,14 @@ struct State {
   LogPolicy log_policy;
 
   // --- time
-  std::atomic<Version> clock{0};  // the last version given out; grows under write_mutex
+  std::atomic<Version> clock{0};             // the last version given out; grows under write_mutex
   std::atomic<uint32_t> batches_pending{0};  // multi-key writes that are not yet in all indexes
   Slots slots;
   Snapshots snapshots{&clock};
 
   // --- writes
-  std::mutex write_mutex;  // order of all writes; the active stage; stage_list
-  std::condition_variable room;  // with write_mutex: a stage was released, or an error was set
+  std::mutex write_mutex;         // order of all writes; the active stage; stage_list
+  std::condition_variable room;   // with write_mutex: a stage was released, or an error was set
   std::shared_ptr<Stage> active;  // guarded by write_mutex; null when read-only
   std::atomic<const StageList*> stages{new StageList};
   uint64_t next_sequence = 1;  // guarded by write_mutex
@@ -70,7 +71,8 @@ struct State {
   // Why writes are refused for good (a failed sync); set once.
   Status fatal() const;
   void SetFatal(const Status& status);
-  // Why no stage is released; Ok once flushing works again. Neither call needs or takes write_mutex.
+  // Why no stage is released; Ok once flushing works again. Neither call needs or takes
+  // write_mutex.
   Status flush_error() const;
   void SetFlushError(const Status& status);
   std::atomic<bool> has_fatal{false};
@@ -83,8 +85,8 @@ struct State {
 
  private:
   mutable std::mutex error_mutex_;
-  Status fatal_;             // guarded by error_mutex_
-  Status flush_error_;       // guarded by error_mutex_
+  Status fatal_;        // guarded by error_mutex_
+  Status flush_error_;  // guarded by error_mutex_
 };
 
 }  // namespace chunkstore

@@ -67,8 +67,8 @@ Status Writer::Write(std::string_view payload, uint32_t count) {
   return CheckpointTo(last);
 }
 
-// Munks first, the stage's index last: a reader that leaves the index for a munk misses nothing that it
-// could have seen before (Chunk::unsettled is the other direction).
+// Munks first, the stage's index last: a reader that leaves the index for a munk misses nothing
+// that it could have seen before (Chunk::unsettled is the other direction).
 void Writer::Enter(std::string_view stored, Version first, Stage* stage) {
   const ChunkMap& map = state_.map();
   OperationReader operations(stored, first);
@@ -79,8 +79,8 @@ void Writer::Enter(std::string_view stored, Version first, Stage* stage) {
   stage->Index(first, stored);
 }
 
-// Waits, without the lock, until the active stage has room. An error of background work ends the wait: it is
-// why there is no room.
+// Waits, without the lock, until the active stage has room. An error of background work ends the
+// wait: it is why there is no room.
 Status Writer::MakeRoom(std::unique_lock<std::mutex>* lock, size_t payload_bytes) {
   uint64_t begin = 0;
   Status status;
@@ -116,7 +116,8 @@ Status Writer::Rotate() {
   return state_.active->empty() ? Status::Ok() : RotateLocked();
 }
 
-// Minimal keys of chunks, evenly spaced: one for about every 16 KiB of a stage, which are some ten entries.
+// Minimal keys of chunks, evenly spaced: one for about every 16 KiB of a stage, which are some ten
+// entries.
 std::vector<std::string> Writer::Separators() {
   constexpr size_t kBytesPerList = size_t{16} << 10, kMost = 2048;
   const Slots::Pin pin(&state_.slots);
@@ -181,8 +182,9 @@ void Writer::SlowDown(size_t bytes) {
   const auto nap = std::chrono::nanoseconds(static_cast<int64_t>(std::min(owed_ns, 50e6)));
   owed_ns = 0;
   std::this_thread::sleep_for(nap);
-  state_.counters.Add(Count::kSlowdownMicros,
-                      static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(nap).count()));
+  state_.counters.Add(
+      Count::kSlowdownMicros,
+      static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(nap).count()));
 }
 
 }  // namespace chunkstore

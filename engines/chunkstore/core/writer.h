@@ -1,7 +1,8 @@
 // Writer: the way of a write into the ring, the indexes and, where the chunk has one, the munk;
 // checkpoints; and the brakes.
-// One write at a time is ordered and copied under State::write_mutex; entering it into the indexes happens outside.
-// Knows nothing of flushing but how to ask for it. Every method may be called from any thread.
+// One write at a time is ordered and copied under State::write_mutex; entering it into the indexes
+// happens outside. Knows nothing of flushing but how to ask for it. Every method may be called from
+// any thread.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +17,9 @@ namespace chunkstore {
 
 class Writer {
  public:
-  // `work` is called without locks when no stage is free: it does background work in the caller's thread, or
-  // wakes up who does it. `sealed` is called, with locks held, when a stage waits to be flushed.
+  // `work` is called without locks when no stage is free: it does background work in the caller's
+  // thread, or wakes up who does it. `sealed` is called, with locks held, when a stage waits to be
+  // flushed.
   Writer(State* state, std::function<Status()> work, std::function<void()> sealed)
       : state_(*state), work_(std::move(work)), sealed_(std::move(sealed)) {}
 

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "memory/prefix_words.h"
 #include "funk/run.h"
+#include "memory/prefix_words.h"
 
 namespace chunkstore {
 

@@ -42,7 +42,8 @@ void Maintenance::ReplaceChunks(const std::vector<Chunk*>& removed,
   chunks.insert(chunks.end(), added.begin(), added.end());
   const auto by_key = [](const Chunk* a, const Chunk* b) { return a->min_key < b->min_key; };
   std::sort(chunks.begin() + static_cast<long>(kept), chunks.end(), by_key);
-  std::inplace_merge(chunks.begin(), chunks.begin() + static_cast<long>(kept), chunks.end(), by_key);
+  std::inplace_merge(chunks.begin(), chunks.begin() + static_cast<long>(kept), chunks.end(),
+                     by_key);
   state_.chunks.store(new ChunkMap(std::move(chunks)));
   state_.slots.RetireObject(old);
 

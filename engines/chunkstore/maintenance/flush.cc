@@ -1,4 +1,5 @@
-// Flushing: a stage's entries become one run per chunk, all in one new segment, installed by one edit.
+// Flushing: a stage's entries become one run per chunk, all in one new segment, installed by one
+// edit.
 #include <algorithm>
 #include <cassert>
 #include <utility>
@@ -73,7 +74,8 @@ Status Maintenance::FlushStage(const std::shared_ptr<Stage>& stage) {
   edit.has_flushed = true;
   edit.flushed_sequence = stage->sequence();
   edit.flushed_version = std::max(stage->last(), state_.manifest->state().flushed_version);
-  // A stage of this epoch is behind all that earlier ones left in the ring: how they ended matters no more.
+  // A stage of this epoch is behind all that earlier ones left in the ring: how they ended matters
+  // no more.
   const ManifestState& manifest = state_.manifest->state();
   if (!manifest.epochs.empty() && EpochOf(stage->first()) == manifest.epoch) {
     edit.has_epoch = true;
@@ -124,8 +126,8 @@ Status Maintenance::WriteBatch(FlushBatch* batch, Flushing* flushing) {
   return Status::Ok();
 }
 
-// Sorted-run adoption: entries beyond everything that the chunk has, and enough of them, become tables of
-// chunks of their own at once, written once. So a sequential load writes everything once.
+// Sorted-run adoption: entries beyond everything that the chunk has, and enough of them, become
+// tables of chunks of their own at once, written once. So a sequential load writes everything once.
 bool Maintenance::Adoptable(const FlushBatch& batch) const {
   if (batch.bytes < state_.options.chunk_size / 2) return false;
   const Funk& funk = batch.chunk->funk();

@@ -25,9 +25,9 @@ Maintenance::Maintenance(State* state, Writer* writer, const Options& given)
     return CacheShare{size == Options::kAdaptive ? 0 : size, size == Options::kAdaptive};
   };
   const Options& options = state->options;
-  arbiter_ = std::make_unique<Arbiter>(CacheBytes(), CacheShares{share(options.munk_cache_size),
-                                                                share(options.row_cache_size),
-                                                                share(options.block_cache_size)});
+  arbiter_ = std::make_unique<Arbiter>(
+      CacheBytes(), CacheShares{share(options.munk_cache_size), share(options.row_cache_size),
+                                share(options.block_cache_size)});
   ApplyShares();
 }
 
@@ -119,7 +119,8 @@ void Maintenance::RoundLoop() {
   for (bool idle = true;;) {
     {
       std::unique_lock lock(wake_mutex_);
-      if (idle) wake_.wait_for(lock, std::chrono::milliseconds(100), [&] { return stop_ || woken_; });
+      if (idle)
+        wake_.wait_for(lock, std::chrono::milliseconds(100), [&] { return stop_ || woken_; });
       if (stop_) return;
       woken_ = false;
     }

@@ -1,7 +1,7 @@
-// Maintenance: everything that changes chunks. Flushes stages, reorganises chunks (rebalance, split and
-// merge are one operation), keeps munks, shares the memory budget, takes checkpoints.
-// One round at a time, under State::maintenance_mutex, in one thread; the chunks of a round may be
-// prepared by several. Readers and writers never wait for it, except when no stage is free.
+// Maintenance: everything that changes chunks. Flushes stages, reorganises chunks (rebalance, split
+// and merge are one operation), keeps munks, shares the memory budget, takes checkpoints. One round
+// at a time, under State::maintenance_mutex, in one thread; the chunks of a round may be prepared
+// by several. Readers and writers never wait for it, except when no stage is free.
 #pragma once
 
 #include <condition_variable>
@@ -94,9 +94,10 @@ class Maintenance {
   void EvictMunk(Chunk* chunk);
   void RebalanceMunk(Chunk* chunk);
   // New munks over these ranges, filled from the old one and following it from now on.
-  std::vector<Munk*> SucceedMunk(Munk* old, const std::vector<std::pair<std::string, std::string>>& ranges);
-  // Versions that a munk must be able to answer at: live snapshots, and the borders between stages, at which a
-  // munk may be written out.
+  std::vector<Munk*> SucceedMunk(Munk* old,
+                                 const std::vector<std::pair<std::string, std::string>>& ranges);
+  // Versions that a munk must be able to answer at: live snapshots, and the borders between stages,
+  // at which a munk may be written out.
   std::vector<Version> MunkVersions(Version* now);
 
   State& state_;

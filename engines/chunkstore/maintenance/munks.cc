@@ -9,9 +9,9 @@ namespace chunkstore {
 
 namespace {
 
-constexpr uint32_t kWarm = 8;             // reads since the last halvings before a munk is considered
-constexpr uint64_t kLoadsPerRound = 16;   // so that loading never delays a flush for long
-constexpr double kBetter = 2;             // how much hotter a newcomer must be than whom it displaces
+constexpr uint32_t kWarm = 8;  // reads since the last halvings before a munk is considered
+constexpr uint64_t kLoadsPerRound = 16;  // so that loading never delays a flush for long
+constexpr double kBetter = 2;  // how much hotter a newcomer must be than whom it displaces
 
 // Reads per byte; a scan is worth several gets, for it saves a read from disk in every chunk.
 double HeatOf(const Chunk& chunk, uint64_t bytes) {
@@ -47,8 +47,9 @@ std::vector<Version> Maintenance::MunkVersions(Version* now) {
   return versions;
 }
 
-// The munk is shown to writers before it is filled: every write from then on enters it, and every write before
-// is in the stages once nothing is pending. The copy of the stage list is taken after that.
+// The munk is shown to writers before it is filled: every write from then on enters it, and every
+// write before is in the stages once nothing is pending. The copy of the stage list is taken after
+// that.
 Status Maintenance::LoadMunk(Chunk* chunk) {
   auto* munk = new Munk(chunk->min_key, chunk->max_key);
   chunk->Exchange(munk);
@@ -57,8 +58,7 @@ Status Maintenance::LoadMunk(Chunk* chunk) {
   state_.slots.WaitForPending(now);
 
   const Funk& funk = chunk->funk();
-  const ReadContext context{state_.segments.get(), nullptr, false,
-                            state_.options.verify_checksums};
+  const ReadContext context{state_.segments.get(), nullptr, false, state_.options.verify_checksums};
   std::vector<std::unique_ptr<EntryCursor>> sources;
   for (const auto& stage : state_.stages.load()->stages) {
     sources.push_back(std::make_unique<StageIndex::Cursor>(stage->NewCursor()));

@@ -85,8 +85,8 @@ std::vector<Job> Policy::Due(const ChunkMap& map, uint64_t debt, uint64_t live_b
 uint64_t Policy::PieceBytes(uint64_t input_bytes) const {
   if (input_bytes <= options_.chunk_size) return options_.chunk_size;
   const double piece = kFill * static_cast<double>(options_.chunk_size);
-  const auto pieces = std::max<uint64_t>(
-      2, static_cast<uint64_t>(static_cast<double>(input_bytes) / piece + 0.5));
+  const auto pieces =
+      std::max<uint64_t>(2, static_cast<uint64_t>(static_cast<double>(input_bytes) / piece + 0.5));
   return std::max<uint64_t>(input_bytes / pieces, 1);
 }
 

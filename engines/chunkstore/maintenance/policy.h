@@ -1,5 +1,5 @@
-// Policy: which chunks to reorganise, merge, load and evict. Pure: a survey of the chunks in, jobs out;
-// no input/output, no clock, no locks.
+// Policy: which chunks to reorganise, merge, load and evict. Pure: a survey of the chunks in, jobs
+// out; no input/output, no clock, no locks.
 #pragma once
 
 #include <cstdint>
@@ -20,17 +20,19 @@ class Policy {
  public:
   Policy(const Options& resolved, bool automatic_log_limit);
 
-  // A chunk's log limit in bytes. Automatic limits fall to a quarter for a chunk that is mostly scanned: a
-  // scan pays for every run of the log.
+  // A chunk's log limit in bytes. Automatic limits fall to a quarter for a chunk that is mostly
+  // scanned: a scan pays for every run of the log.
   uint64_t LogLimit(const Chunk& chunk) const;
   // Bytes of all logs together at which writers are slowed down.
   uint64_t DebtLimit(uint64_t live_bytes) const;
   // Nanoseconds that a written byte is to be delayed by: none up to the limit, then growing.
   double SlowdownNsPerByte(uint64_t debt, uint64_t limit) const;
 
-  // Jobs that are due, the largest debt first, up to about `bytes` of input: chunks whose log is over its
-  // limit, then the largest logs as long as all logs together are over theirs, then underfull neighbours.
-  std::vector<Job> Due(const ChunkMap& map, uint64_t debt, uint64_t live_bytes, uint64_t bytes) const;
+  // Jobs that are due, the largest debt first, up to about `bytes` of input: chunks whose log is
+  // over its limit, then the largest logs as long as all logs together are over theirs, then
+  // underfull neighbours.
+  std::vector<Job> Due(const ChunkMap& map, uint64_t debt, uint64_t live_bytes,
+                       uint64_t bytes) const;
 
   // Bytes at which the pieces of an output are cut: the whole when it fits one chunk.
   uint64_t PieceBytes(uint64_t input_bytes) const;

@@ -1,5 +1,6 @@
-// Reorganising: a chunk's table and log, or its munk, become new tables. One output is a rebalance, several
-// are a split, two chunks with one output are a merge; all are the same work and the same edit.
+// Reorganising: a chunk's table and log, or its munk, become new tables. One output is a rebalance,
+// several are a split, two chunks with one output are a merge; all are the same work and the same
+// edit.
 #include <algorithm>
 #include <thread>
 #include <utility>
@@ -22,8 +23,8 @@ struct Maintenance::Prepared {
 
 namespace {
 
-// Entries up to a version: what is flushed. A munk holds more than that, which must not reach a table
-// before all writes that came earlier are on disk as well.
+// Entries up to a version: what is flushed. A munk holds more than that, which must not reach a
+// table before all writes that came earlier are on disk as well.
 class UpTo final : public EntryCursor {
  public:
   UpTo(std::unique_ptr<EntryCursor> cursor, Version version)
@@ -51,7 +52,8 @@ class UpTo final : public EntryCursor {
 // One after the other.
 class Chain final : public EntryCursor {
  public:
-  explicit Chain(std::vector<std::unique_ptr<EntryCursor>> cursors) : cursors_(std::move(cursors)) {}
+  explicit Chain(std::vector<std::unique_ptr<EntryCursor>> cursors)
+      : cursors_(std::move(cursors)) {}
   void Seek(std::string_view key) override {
     for (auto& cursor : cursors_) cursor->Seek(key);
     at_ = 0;
@@ -91,8 +93,7 @@ std::unique_ptr<EntryCursor> Maintenance::JobCursor(const Job& job, bool* from_m
       return std::make_unique<UpTo>(munk->NewCursor(), flushed);
     }
   }
-  const ReadContext context{state_.segments.get(), nullptr, false,
-                            state_.options.verify_checksums};
+  const ReadContext context{state_.segments.get(), nullptr, false, state_.options.verify_checksums};
   std::vector<std::unique_ptr<EntryCursor>> chain;
   for (const Chunk* chunk : job.chunks) {
     const Funk& funk = chunk->funk();

@@ -20,21 +20,22 @@ struct CacheShares {
 // Since the last decision.
 struct CacheObservation {
   uint64_t hits = 0;
-  uint64_t ghost_hits = 0;   // would have been served by a cache of twice the size
+  uint64_t ghost_hits = 0;  // would have been served by a cache of twice the size
   uint64_t misses = 0;
-  uint64_t memory = 0;       // bytes in use
+  uint64_t memory = 0;  // bytes in use
 };
 
 class Arbiter {
  public:
-  // `total`: bytes for all three; fixed shares are taken out first, the rest starts as a third each.
+  // `total`: bytes for all three; fixed shares are taken out first, the rest starts as a third
+  // each.
   Arbiter(uint64_t total, CacheShares shares);
   const CacheShares& shares() const { return shares_; }
   // The budget for caches has changed: adaptive shares keep their proportions.
   void SetTotal(uint64_t total);
-  // Moves at most 1/32 of the adaptive bytes from the share that earns least to the one that earns most;
-  // nothing when the difference is within noise (fewer than 1000 operations, or below 20 %). No adaptive
-  // share falls below 1/16 of the adaptive bytes. True when something moved.
+  // Moves at most 1/32 of the adaptive bytes from the share that earns least to the one that earns
+  // most; nothing when the difference is within noise (fewer than 1000 operations, or below 20 %).
+  // No adaptive share falls below 1/16 of the adaptive bytes. True when something moved.
   bool Decide(const CacheObservation& munks, const CacheObservation& rows,
               const CacheObservation& blocks);
 

@@ -74,9 +74,9 @@ Munk::~Munk() = default;
 
 void Munk::Insert(const Entry& entry) {
   assert(Covers(entry.key));
-  // Sequentially consistent like the announcement of pending writes: a writer that sees no successor
-  // yet is one that their maker waits for before it copies the list. Successors first: a reader that
-  // goes over to them misses nothing that it could have seen here.
+  // Sequentially consistent like the announcement of pending writes: a writer that sees no
+  // successor yet is one that their maker waits for before it copies the list. Successors first: a
+  // reader that goes over to them misses nothing that it could have seen here.
   const std::vector<Munk*>* successors = successors_.load();
   if (successors != nullptr && !Seeded(Bug::kMunkMissesSuccessor)) {
     for (Munk* successor : *successors) {

@@ -7,8 +7,7 @@ namespace chunkstore {
 
 StageIndex::StageIndex(Arena* arena, std::vector<std::string> separators)
     : separators_(std::move(separators)) {
-  words_.Build(separators_.size(),
-               [this](size_t i) -> std::string_view { return separators_[i]; });
+  words_.Build(separators_.size(), [this](size_t i) -> std::string_view { return separators_[i]; });
   for (size_t i = 0; i <= separators_.size(); ++i) lists_.emplace_back(arena);
 }
 

@@ -1,7 +1,7 @@
 // StageIndex: a stage's entries in order, as skip lists over ranges of keys.
-// One list over all keys would be as deep as the stage is large, and most of its nodes would be out of the
-// CPU's caches; the chunks' minimal keys, known when a stage begins, cut it into short ones. Same
-// rules as SkipList: inserts from any thread, reads without locks, nothing is removed.
+// One list over all keys would be as deep as the stage is large, and most of its nodes would be out
+// of the CPU's caches; the chunks' minimal keys, known when a stage begins, cut it into short ones.
+// Same rules as SkipList: inserts from any thread, reads without locks, nothing is removed.
 #pragma once
 
 #include <deque>

@@ -151,8 +151,8 @@ Status Ring::Recovery::Load(const Candidate& candidate, const std::string& conte
   if (scan->end == kRecordsAt) return Status::Ok();
   if (Status status = MapOrHold(candidate, content); !status.ok()) return status;
   Slot& slot = ring_->slots_[candidate.slot];
-  const std::shared_ptr<Stage> stage(
-      new Stage(candidate.header.sequence, candidate.header.first, ring_->PlaceOf(candidate.slot), {}));
+  const std::shared_ptr<Stage> stage(new Stage(candidate.header.sequence, candidate.header.first,
+                                               ring_->PlaceOf(candidate.slot), {}));
   slot.stage = stage;
   Record record;
   std::string spilled;

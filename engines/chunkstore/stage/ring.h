@@ -155,8 +155,8 @@ class Ring {
   // A fresh active stage; its header is durable before this returns. Busy when all are in use.
   // `sequence` is above all before it; `first` is the version after the predecessor's last one (of
   // the same epoch), since that is how recovery knows that nothing is missing between.
-  // `separators`: ascending keys that cut the stage's index into ranges of similar size; the more, the
-  // cheaper an insertion, but each takes some hundred bytes.
+  // `separators`: ascending keys that cut the stage's index into ranges of similar size; the more,
+  // the cheaper an insertion, but each takes some hundred bytes.
   Status Acquire(uint64_t sequence, Version first, std::shared_ptr<Stage>* stage,
                  std::vector<std::string> separators = {});
   bool HasFree() const;

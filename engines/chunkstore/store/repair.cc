@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
-#include "chunkstore/store.h"
 #include "check/check.h"
 #include "check/repair.h"
+#include "chunkstore/store.h"
 #include "store/resolve.h"
 
 namespace chunkstore {
@@ -50,8 +50,9 @@ Status Store::Destroy(const Options& options, const std::string& directory) {
   if (Status status = files->List(directory, &names); !status.ok()) return status;
   for (const std::string& name : names) {
     if (IsOurs(name)) continue;
-    return Status::InvalidArgument("destroy " + directory + ": expected a store's files alone, got " +
-                                   name + "; move it away first");
+    return Status::InvalidArgument("destroy " + directory +
+                                   ": expected a store's files alone, got " + name +
+                                   "; move it away first");
   }
   std::unique_ptr<kvdyno::DirectoryLock> lock;
   if (Status status = files->Lock(directory, &lock); !status.ok()) return status;

@@ -51,7 +51,8 @@ uint64_t CgroupLimit() {
     if (controllers == ",,") {
       least = std::min(least, SmallestLimit("/sys/fs/cgroup", path, "memory.max"));
     } else if (controllers.find(",memory,") != std::string::npos) {
-      least = std::min(least, SmallestLimit("/sys/fs/cgroup/memory", path, "memory.limit_in_bytes"));
+      least =
+          std::min(least, SmallestLimit("/sys/fs/cgroup/memory", path, "memory.limit_in_bytes"));
     }
   }
   return least;

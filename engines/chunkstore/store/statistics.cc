@@ -90,7 +90,8 @@ std::vector<Statistic> StoreImpl::GetStatistics() const {
   add("stage_bytes", stage_bytes, "byte", false);
   add("index_bytes", maintenance_->index_bytes(), "byte", false);
   add("memory_bytes",
-      maintenance_->munk_bytes() + row_bytes + block_bytes + stage_bytes + maintenance_->index_bytes(),
+      maintenance_->munk_bytes() + row_bytes + block_bytes + stage_bytes +
+          maintenance_->index_bytes(),
       "byte", false);
   add("memory_budget", state_.options.memory_budget, "byte", false);
   {
@@ -139,9 +140,9 @@ std::string StoreImpl::ChunkLines() const {
   Slots::Pin pin(const_cast<Slots*>(&state_.slots));
   for (const Chunk* chunk : state_.map().chunks()) {
     const Funk& funk = chunk->funk();
-    text << chunk->id << " from \"" << Printable(chunk->min_key) << "\" table " << funk.table_bytes()
-         << " log " << funk.log_bytes() << " in " << funk.log->runs().size() << " runs, entries "
-         << funk.entries();
+    text << chunk->id << " from \"" << Printable(chunk->min_key) << "\" table "
+         << funk.table_bytes() << " log " << funk.log_bytes() << " in " << funk.log->runs().size()
+         << " runs, entries " << funk.entries();
     if (const Munk* munk = chunk->munk(); munk != nullptr) text << ", munk " << munk->memory();
     text << '\n';
   }

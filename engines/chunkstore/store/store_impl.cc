@@ -99,8 +99,7 @@ void StoreImpl::MultiGet(const ReadOptions& options, const std::vector<std::stri
   statuses->assign(keys.size(), CheckOpen("multi-get"));
   if (state_.closed.load()) return;
   const SnapshotHold now(&state_.snapshots);
-  const Version version =
-      options.snapshot != nullptr ? options.snapshot->version() : now.version();
+  const Version version = options.snapshot != nullptr ? options.snapshot->version() : now.version();
   state_.slots.WaitForPending(version);
   for (size_t i = 0; i < keys.size(); ++i) {
     (*statuses)[i] = reader_.GetAt(keys[i], version, options.fill_cache, &(*values)[i]);
@@ -113,8 +112,7 @@ Status StoreImpl::Scan(const ScanOptions& options, const RowFunction& row) {
   if (!options.end.empty() && options.start >= options.end) return Status::Ok();
   if (options.reverse) return ScanBackwards(options, row);
   const SnapshotHold now(&state_.snapshots);
-  const Version version =
-      options.snapshot != nullptr ? options.snapshot->version() : now.version();
+  const Version version = options.snapshot != nullptr ? options.snapshot->version() : now.version();
   state_.slots.WaitForPending(version);
   uint64_t rows = 0;
   const Reader::Range range{options.start, options.end, options.limit, options.fill_cache};
@@ -157,7 +155,9 @@ class HeldSnapshot final : public Snapshot {
 
 }  // namespace
 
-std::unique_ptr<Snapshot> StoreImpl::GetSnapshot() { return std::make_unique<HeldSnapshot>(&state_); }
+std::unique_ptr<Snapshot> StoreImpl::GetSnapshot() {
+  return std::make_unique<HeldSnapshot>(&state_);
+}
 
 // Without files for the ring, only chunks survive a power loss.
 Status StoreImpl::Checkpoint() {

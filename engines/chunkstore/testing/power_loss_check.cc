@@ -38,9 +38,9 @@ class Round {
 
  private:
   void Fail(const std::string& what) {
-    verdict_->Add(Violation("power", seed_, "after loss " + std::to_string(loss_) + ", written " +
-                                                written_mode_ + ", promised by " + promise_ + ": " +
-                                                what));
+    verdict_->Add(Violation("power", seed_,
+                            "after loss " + std::to_string(loss_) + ", written " + written_mode_ +
+                                ", promised by " + promise_ + ": " + what));
   }
   Loss RandomLoss() {
     return rng_.Pick({Loss::kDropAll, Loss::kKeepAll, Loss::kRandom, Loss::kRandom, Loss::kTorn});

@@ -8,19 +8,19 @@ namespace chunkstore {
 
 enum class Bug : uint8_t {
   kNone = 0,
-  kFlushWithoutSync,        // a flush is installed before its segment is durable
+  kFlushWithoutSync,             // a flush is installed before its segment is durable
   kReorganiseWithoutCheckpoint,  // writes a munk out before the ring that covers it is durable
-  kStaleRow,                // the row cache takes a row that a flush has overtaken
-  kScanIgnoresPending,      // a scan does not wait for pending writes
-  kDropsSnapshotVersion,    // garbage collection forgets live snapshots
-  kLostInSplit,             // the first key of the right half goes missing
-  kMunkMissesSuccessor,     // writers do not insert into a munk's successor
-  kIgnoresChecksum,         // blocks are read without comparing checksums
-  kReusesStageEarly,        // a stage is reused while readers are inside
-  kAcceptsTornRecord,       // recovery takes a record whose checksum is wrong
-  kBatchNotAtomic,          // a batch is appended as single records
-  kSyncAcknowledgesEarly,   // Durability::kSync returns before the sync
-  kDeletionForgotten,       // a reorganisation drops a deletion though older versions stay below
+  kStaleRow,                     // the row cache takes a row that a flush has overtaken
+  kScanIgnoresPending,           // a scan does not wait for pending writes
+  kDropsSnapshotVersion,         // garbage collection forgets live snapshots
+  kLostInSplit,                  // the first key of the right half goes missing
+  kMunkMissesSuccessor,          // writers do not insert into a munk's successor
+  kIgnoresChecksum,              // blocks are read without comparing checksums
+  kReusesStageEarly,             // a stage is reused while readers are inside
+  kAcceptsTornRecord,            // recovery takes a record whose checksum is wrong
+  kBatchNotAtomic,               // a batch is appended as single records
+  kSyncAcknowledgesEarly,        // Durability::kSync returns before the sync
+  kDeletionForgotten,  // a reorganisation drops a deletion though older versions stay below
 };
 inline constexpr int kBugs = 14;  // kNone included
 

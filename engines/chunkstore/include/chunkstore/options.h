@@ -14,7 +14,8 @@ namespace chunkstore {
 enum class Durability : uint8_t {
   // It is in memory. The process's death loses what was not flushed.
   kNone,
-  // It survives the process's death; a power loss cuts back to a consistent prefix of all writes that
+  // It survives the process's death; a power loss cuts back to a consistent prefix of all writes
+  // that
   // holds at least everything before the last checkpoint.
   kAsync,
   // It survives a power loss.
@@ -25,7 +26,8 @@ enum class Durability : uint8_t {
 enum class LogLookup : uint8_t {
   // An ordered index in memory, key to block: one read.
   kIndex,
-  // As published: the log is cut into pieces, each summarised by a Bloom filter; a filter that answers
+  // As published: the log is cut into pieces, each summarised by a Bloom filter; a filter that
+  // answers
   // "maybe" costs a linear search of its piece.
   kBloom,
 };
@@ -44,8 +46,8 @@ struct Options {
 
   // --- durability
   Durability durability = Durability::kAsync;
-  // Seconds between checkpoints with kAsync, 0.01 to 3600. Shorter: less is lost with the power, more
-  // of the staging ring is written to disk.
+  // Seconds between checkpoints with kAsync, 0.01 to 3600. Shorter: less is lost with the power,
+  // more of the staging ring is written to disk.
   double checkpoint_interval_s = 1;
 
   // --- memory
@@ -57,8 +59,8 @@ struct Options {
   uint64_t munk_cache_size = kAdaptive;
   uint64_t row_cache_size = kAdaptive;
   uint64_t block_cache_size = kAdaptive;
-  // Bytes of one stage of the ring that absorbs writes; the ring has three. 64 KiB to 1 GiB. Larger:
-  // fewer, larger batches reach the chunks. kAuto: 1/24 of the budget, at most 128 MiB.
+  // Bytes of one stage of the ring that absorbs writes; the ring has three. 64 KiB to 1 GiB.
+  // Larger: fewer, larger batches reach the chunks. kAuto: 1/24 of the budget, at most 128 MiB.
   uint64_t stage_size = kAuto;
 
   // --- layout
@@ -84,8 +86,8 @@ struct Options {
   uint64_t log_debt_limit = kAuto;
 
   // --- input/output
-  // Reads and writes of tables and logs past the page cache. Buffered where the file system has no such
-  // thing (counter "direct_io" tells).
+  // Reads and writes of tables and logs past the page cache. Buffered where the file system has no
+  // such thing (counter "direct_io" tells).
   bool direct_io = true;
   // Compare every block read from disk with its checksum.
   bool verify_checksums = true;

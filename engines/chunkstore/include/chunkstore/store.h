@@ -2,8 +2,8 @@
 // This header is the whole public interface (with options.h); c.h is the same for C.
 //
 // Keys are any bytes, up to 64 KiB; values any bytes, up to 256 MiB; both may be empty. Keys are
-// ordered bytewise, as unsigned. Every method of Store may be called from any thread. Views passed in
-// must live until the call returns. The store knows no driver and no experiment.
+// ordered bytewise, as unsigned. Every method of Store may be called from any thread. Views passed
+// in must live until the call returns. The store knows no driver and no experiment.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,8 @@ inline constexpr size_t kMaxValueBytes = size_t{256} << 20;
 class StoreImpl;
 
 // Writes that happen together: after a crash all of them are there or none, and no reader sees a
-// part. A later operation on a key wins over an earlier one of the same batch. One thread at a time.
+// part. A later operation on a key wins over an earlier one of the same batch. One thread at a
+// time.
 class WriteBatch {
  public:
   void Put(std::string_view key, std::string_view value);
@@ -56,17 +57,18 @@ struct ReadOptions {
 };
 
 struct ScanOptions {
-  std::string_view start = {};     // inclusive; empty: from the first key
-  std::string_view end = {};       // exclusive; empty: to the last key
-  uint64_t limit = 0;              // rows at most; 0: no limit
-  bool reverse = false;            // from the end of the range downwards
+  std::string_view start = {};  // inclusive; empty: from the first key
+  std::string_view end = {};    // exclusive; empty: to the last key
+  uint64_t limit = 0;           // rows at most; 0: no limit
+  bool reverse = false;         // from the end of the range downwards
   const Snapshot* snapshot = nullptr;
   bool fill_cache = true;
 };
 
 // Rows in key order, at one moment: the iterator's creation, or its snapshot. Any number of
-// iterators may live; an iterator belongs to one thread at a time and must be gone before its store.
-// Keys and values live until the next movement. After an error Valid() is false and status() tells.
+// iterators may live; an iterator belongs to one thread at a time and must be gone before its
+// store. Keys and values live until the next movement. After an error Valid() is false and status()
+// tells.
 class Iterator {
  public:
   virtual ~Iterator() = default;
@@ -92,18 +94,19 @@ struct Statistic {
 
 // What Open found and did.
 struct RecoveryReport {
-  bool clean = true;             // the last process closed the store
+  bool clean = true;               // the last process closed the store
   uint64_t recovered_records = 0;  // read back from the staging ring
   uint64_t recovered_bytes = 0;
-  uint64_t dropped_bytes = 0;    // of the ring, beyond the last readable record; 0 after a mere kill
-  std::string dropped_reason;    // empty when nothing was dropped
+  uint64_t dropped_bytes = 0;  // of the ring, beyond the last readable record; 0 after a mere kill
+  std::string dropped_reason;  // empty when nothing was dropped
   double seconds = 0;
 };
 
 // What VerifyChecksums and Repair found.
 struct CheckReport {
   uint64_t files = 0, blocks = 0, entries = 0;
-  std::vector<std::string> problems;  // "segment 12 at offset 4096: block checksum: expected …, got …"
+  std::vector<std::string>
+      problems;  // "segment 12 at offset 4096: block checksum: expected …, got …"
 };
 
 class Store {
@@ -151,7 +154,8 @@ class Store {
   virtual Status Compact() = 0;
 
   virtual std::vector<Statistic> GetStatistics() const = 0;
-  // "stats" (a table for people), "chunks" (one line each), "recovery", "num-chunks"; false for an unknown name.
+  // "stats" (a table for people), "chunks" (one line each), "recovery", "num-chunks"; false for an
+  // unknown name.
   virtual bool GetProperty(std::string_view name, std::string* value) const = 0;
   // Reads every block of every live file. Ok with problems listed in the report.
   virtual Status VerifyChecksums(CheckReport* report) = 0;
