@@ -144,7 +144,7 @@ struct Options {
                  kAuto);
     table->Bytes("log_debt_limit", &store.log_debt_limit,
                  {.effect = "Size of all logs together at which writers are slowed down; at twice "
-                            "that they wait. auto: a quarter of the data, at least 8 stages.",
+                            "that they wait. auto: a third of the data, at least 8 stages.",
                   .min = 64 * kKiB,
                   .max = kTiB,
                   .shapes_data = true,

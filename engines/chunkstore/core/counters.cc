@@ -25,7 +25,7 @@ double LatencyHistogram::PercentileNs(double share) const {
     if (seen >= wanted) break;
   }
   if (at < 4) return static_cast<double>(at);
-  const double power = std::exp2(static_cast<double>(at / 4 + 1));
+  const double power = std::exp2(static_cast<int>(at / 4) + 1);
   return power * (1.25 + 0.25 * static_cast<double>(at % 4));
 }
 

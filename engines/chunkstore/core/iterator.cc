@@ -100,7 +100,14 @@ void StoreIterator::Prev() {
   FillBefore(end);
 }
 
+bool StoreIterator::Closed() {
+  if (!state_->closed.load(std::memory_order_relaxed)) return false;
+  status_ = Status::InvalidArgument("iterate " + state_->directory + ": the store is closed");
+  return true;
+}
+
 void StoreIterator::FillFrom(std::string_view from) {
+  if (Closed()) return;
   buffer_.Clear();
   at_ = 0;
   if (!upper_.empty() && from >= upper_) {
@@ -135,6 +142,7 @@ size_t StoreIterator::CollectBefore(std::string_view from, std::string_view end,
 }
 
 void StoreIterator::FillBefore(std::string_view bound) {
+  if (Closed()) return;
   std::string end(bound);
   for (;;) {
     uint64_t expected = window_rows_;

@@ -182,7 +182,7 @@ std::string Reader::ChunkBefore(std::string_view end) {
 
 std::string Reader::WindowBefore(std::string_view end, uint64_t* rows) {
   const uint64_t wanted = std::exchange(*rows, 0);
-  const std::string chunk_begin = ChunkBefore(end);
+  std::string chunk_begin = ChunkBefore(end);
   const Slots::Pin pin(&state_.slots);
   const Chunk* chunk = state_.map().Find(chunk_begin);
   const Funk& funk = chunk->funk();

@@ -47,7 +47,7 @@ Status Writer::Write(std::string_view payload, uint32_t count) {
   const Version last = first + count - 1;
   std::string_view stored;
   if (!Seeded(Bug::kScanIgnoresPending)) pin.ShowPending(first);
-  const Status appended = stage->Append(first, count, payload, &stored);
+  Status appended = stage->Append(first, count, payload, &stored);
   if (!appended.ok()) {
     pin.ClearPending();
     return appended;
@@ -131,7 +131,7 @@ std::vector<std::string> Writer::Separators() {
 
 Status Writer::RotateLocked() {
   std::shared_ptr<Stage> next;
-  const Status status =
+  Status status =
       state_.ring->Acquire(state_.next_sequence, state_.clock.load() + 1, &next, Separators());
   if (!status.ok()) {
     if (status.code() != Code::kBusy && status.code() != Code::kNoSpace) state_.SetFatal(status);

@@ -79,7 +79,7 @@ Status Maintenance::Round(bool* worked) {
     if (chunk->failed_rounds > 0) --chunk->failed_rounds;
   }
   if (const Status fatal = state_.fatal(); !fatal.ok()) return fatal;
-  Survey();
+  SurveyDebt();
   const uint64_t live = state_.segments->live_bytes();
   // Twice the limit: writers wait until chunks have caught up.
   const bool overdue = log_debt_ > 2 * policy_.DebtLimit(live);
@@ -88,13 +88,13 @@ Status Maintenance::Round(bool* worked) {
     state_.SetFlushError(status);
     if (!status.ok()) return status;
     *worked = true;
-    Survey();
+    SurveyDebt();
   }
   const std::vector<Job> jobs = policy_.Due(state_.map(), log_debt_, live, kRoundBytes);
   if (!jobs.empty()) {
     job_error_ = Reorganise(jobs);
     *worked = true;
-    Survey();
+    SurveyDebt();
     // Chunks that cannot be merged must not hold up writers for ever.
     if (overdue && !job_error_.ok()) {
       if (const auto stage = OldestSealed(); stage != nullptr) {
@@ -176,13 +176,12 @@ Status Maintenance::CompactAll() {
     std::vector<Job> jobs;
     uint64_t bytes = 0;
     const std::vector<Chunk*>& chunks = state_.map().chunks();
-    // Positions move when a chunk is split: go on behind the last key that was done.
-    std::string last = at < chunks.size() ? chunks[at]->min_key : "";
     for (; at < chunks.size() && bytes < kRoundBytes; ++at) {
       if (chunks[at]->funk().empty()) continue;
       jobs.push_back({{chunks[at]}, chunks[at]->funk().bytes()});
       bytes += jobs.back().bytes;
     }
+    // Positions move when a chunk is split: go on behind the last key that was done.
     const std::string next = at < chunks.size() ? chunks[at]->min_key : "";
     if (!jobs.empty()) {
       if (const Status status = Reorganise(jobs); !status.ok()) return status;
@@ -190,31 +189,30 @@ Status Maintenance::CompactAll() {
     if (next.empty()) break;
     at = state_.map().Position(next);
   }
-  Survey();
+  SurveyDebt();
   state_.slots.Reclaim();
   return Status::Ok();
 }
 
-void Maintenance::Survey() {
-  uint64_t debt = 0, munks = 0, munk_bytes = 0, index = 0;
-  for (const Chunk* chunk : state_.map().chunks()) {
-    const Funk& funk = chunk->funk();
-    debt += funk.log_bytes();
-    index += sizeof(Chunk) + chunk->min_key.size() + chunk->max_key.size() + funk.log->memory();
-    if (funk.table != nullptr) index += funk.table->memory();
-    for (const auto& run : funk.log->runs()) index += run->memory();
-    if (const Munk* munk = chunk->munk(); munk != nullptr) {
-      ++munks;
-      munk_bytes += munk->memory();
-    }
-  }
+void Maintenance::SurveyDebt() {
+  uint64_t debt = 0;
+  for (const Chunk* chunk : state_.map().chunks()) debt += chunk->funk().log_bytes();
   log_debt_ = debt;
-  munks_ = munks;
-  munk_bytes_ = munk_bytes;
-  index_bytes_ = index;
   state_.slowdown_ns_per_byte.store(
       policy_.SlowdownNsPerByte(debt, policy_.DebtLimit(state_.segments->live_bytes())),
       std::memory_order_relaxed);
+}
+
+// Touches every run: once a second is often enough.
+void Maintenance::SurveyIndexes() {
+  uint64_t index = 0;
+  for (const Chunk* chunk : state_.map().chunks()) {
+    const Funk& funk = chunk->funk();
+    index += sizeof(Chunk) + chunk->min_key.size() + chunk->max_key.size() + funk.log->memory();
+    if (funk.table != nullptr) index += funk.table->memory();
+    for (const auto& run : funk.log->runs()) index += run->memory();
+  }
+  index_bytes_ = index;
 }
 
 // What is left for caches: the budget without the ring, the indexes and buffers of background work.
@@ -236,6 +234,7 @@ void Maintenance::ApplyShares() {
 
 // Once a second or so: memory follows use, and heat fades.
 void Maintenance::Tick() {
+  SurveyIndexes();
   arbiter_->SetTotal(CacheBytes());
   CacheObservation munks, rows, blocks;
   munks.hits = state_.counters.Gets(Served::kMunk);

@@ -50,7 +50,8 @@ class Maintenance {
   Status Round(bool* worked);
   void RoundLoop();
   void CheckpointLoop();
-  void Survey();  // sums over all chunks: debt, munks, indexes
+  void SurveyDebt();     // of all logs, and how much writers are slowed down for it
+  void SurveyIndexes();  // what indexes take in memory
   void Tick();
   uint64_t CacheBytes() const;
   void ApplyShares();

@@ -169,7 +169,10 @@ void Maintenance::KeepMunks() {
       continue;
     }
     bytes += chunk->munk()->memory();
+    held.emplace_back(heat, chunk);
   }
+  munk_bytes_ = bytes;
+  munks_ = held.size() - coldest;
 }
 
 }  // namespace chunkstore

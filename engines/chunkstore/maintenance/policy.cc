@@ -23,7 +23,7 @@ uint64_t Policy::LogLimit(const Chunk& chunk) const {
 
 uint64_t Policy::DebtLimit(uint64_t live_bytes) const {
   if (options_.log_debt_limit != Options::kAuto) return options_.log_debt_limit;
-  return std::max(live_bytes / 2, 8 * options_.stage_size);
+  return std::max(live_bytes / 3, 8 * options_.stage_size);
 }
 
 double Policy::SlowdownNsPerByte(uint64_t debt, uint64_t limit) const {

@@ -1,5 +1,6 @@
 // What the store tells about itself: statistics, properties and the check of its checksums.
 #include <array>
+#include <set>
 #include <sstream>
 #include <utility>
 
@@ -99,6 +100,7 @@ std::vector<Statistic> StoreImpl::GetStatistics() const {
     add("chunks", state_.map().size(), "count", false);
   }
   add("munks", maintenance_->munks(), "count", false);
+  add("segments", segments.count(), "count", false);
   add("open_files", segments.open_files(), "count", false);
   add("snapshots", state_.snapshots.count(), "count", false);
   add("direct_io", segments.direct() ? 1 : 0, "ratio", false);
@@ -183,7 +185,12 @@ Status StoreImpl::VerifyChecksums(CheckReport* report) {
       runs.insert(runs.end(), log.begin(), log.end());
     }
   }
-  for (const auto& run : runs) run->Check(&report->problems, &report->blocks, &report->entries);
+  std::set<uint64_t> files;
+  for (const auto& run : runs) {
+    files.insert(run->extent().segment);
+    run->Check(&report->problems, &report->blocks, &report->entries);
+  }
+  report->files += files.size();
   return Status::Ok();
 }
 

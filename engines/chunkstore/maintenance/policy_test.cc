@@ -1,0 +1,301 @@
+// The decisions of background work, over chunks that exist in name only.
+#include "maintenance/policy.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "testing/rng.h"
+
+namespace chunkstore {
+namespace {
+
+using testing::Rng;
+
+constexpr uint64_t kKiB = 1024;
+
+Options Resolved() {
+  Options options;
+  options.chunk_size = 64 * kKiB;
+  options.stage_size = 64 * kKiB;
+  options.block_size = kKiB;
+  options.log_limit = 32 * kKiB;
+  options.munk_log_limit = 320 * kKiB;
+  options.log_debt_limit = 512 * kKiB;
+  return options;
+}
+
+struct Sizes {
+  uint64_t table = 0;
+  uint64_t log = 0;
+};
+
+// Chunks "", "k0001", "k0002", … with files of these sizes.
+class Chunks {
+ public:
+  explicit Chunks(const std::vector<Sizes>& sizes) {
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      auto funk = std::make_unique<Funk>();
+      std::vector<std::shared_ptr<const Run>> runs;
+      if (sizes[i].log > 0) runs.push_back(RunOf(sizes[i].log));
+      funk->log = std::make_shared<Log>(&policy_, std::move(runs));
+      if (sizes[i].table > 0) funk->table = RunOf(sizes[i].table);
+      owned_.push_back(std::make_unique<Chunk>(
+          i + 1, KeyOf(i), i + 1 < sizes.size() ? KeyOf(i + 1) : "", std::move(funk)));
+      chunks_.push_back(owned_.back().get());
+      debt_ += sizes[i].log;
+      live_ += sizes[i].log + sizes[i].table;
+    }
+    map_ = std::make_unique<ChunkMap>(chunks_);
+  }
+  const ChunkMap& map() const { return *map_; }
+  Chunk& operator[](size_t i) { return *chunks_[i]; }
+  uint64_t debt() const { return debt_; }
+  uint64_t live() const { return live_; }
+
+  // Positions of the chunks of each job.
+  std::vector<std::vector<size_t>> Due(const Policy& policy, uint64_t bytes = UINT64_MAX) const {
+    std::vector<std::vector<size_t>> due;
+    for (const Job& job : policy.Due(*map_, debt_, live_, bytes)) {
+      due.emplace_back();
+      uint64_t sum = 0;
+      for (const Chunk* chunk : job.chunks) {
+        due.back().push_back(map_->Position(chunk->min_key));
+        sum += chunk->funk().bytes();
+      }
+      EXPECT_EQ(job.bytes, sum);
+    }
+    return due;
+  }
+
+ private:
+  static std::string KeyOf(size_t i) {
+    if (i == 0) return "";
+    const std::string digits = std::to_string(10000 + i);
+    return digits.substr(1);
+  }
+  static std::shared_ptr<const Run> RunOf(uint64_t bytes) {
+    ExtentRef extent;
+    extent.segment = 1;
+    extent.length = bytes;
+    extent.entries = bytes / 100 + 1;
+    return std::make_shared<Run>(nullptr, extent, nullptr);
+  }
+
+  LogPolicy policy_;
+  std::vector<std::unique_ptr<Chunk>> owned_;
+  std::vector<Chunk*> chunks_;
+  std::unique_ptr<ChunkMap> map_;
+  uint64_t debt_ = 0, live_ = 0;
+};
+
+using Positions = std::vector<std::vector<size_t>>;
+
+TEST(LogLimit, IsLargerWithAMunk) {
+  const Policy policy(Resolved(), false);
+  Chunks chunks({Sizes{}});
+  EXPECT_EQ(policy.LogLimit(chunks[0]), 32 * kKiB);
+  chunks[0].Exchange(new Munk("", ""));
+  EXPECT_EQ(policy.LogLimit(chunks[0]), 320 * kKiB);
+}
+
+TEST(LogLimit, FallsForAScannedChunkWhenAutomatic) {
+  const Policy automatic(Resolved(), true), given(Resolved(), false);
+  Chunks chunks({Sizes{}});
+  chunks[0].heat.scans = 5;
+  chunks[0].heat.reads = 10;
+  EXPECT_EQ(automatic.LogLimit(chunks[0]), 8 * kKiB);
+  EXPECT_EQ(given.LogLimit(chunks[0]), 32 * kKiB);
+  chunks[0].heat.reads = 1000;
+  EXPECT_EQ(automatic.LogLimit(chunks[0]), 32 * kKiB) << "mostly read by key";
+  chunks[0].heat.scans = 4;
+  chunks[0].heat.reads = 0;
+  EXPECT_EQ(automatic.LogLimit(chunks[0]), 32 * kKiB) << "hardly used";
+  chunks[0].heat.scans = 1000;
+  chunks[0].Exchange(new Munk("", ""));
+  EXPECT_EQ(automatic.LogLimit(chunks[0]), 320 * kKiB) << "scans go to the munk";
+}
+
+TEST(DebtLimit, IsTheOptionOrGrowsWithTheData) {
+  Options options = Resolved();
+  EXPECT_EQ(Policy(options, false).DebtLimit(1 << 30), 512 * kKiB);
+  options.log_debt_limit = Options::kAuto;
+  const Policy policy(options, false);
+  EXPECT_EQ(policy.DebtLimit(0), 8 * options.stage_size);
+  EXPECT_EQ(policy.DebtLimit(8 * options.stage_size), 8 * options.stage_size);
+  const uint64_t large = policy.DebtLimit(1 << 30);
+  EXPECT_LT(large, uint64_t{1} << 30);
+  EXPECT_EQ(policy.DebtLimit(uint64_t{1} << 31), 2 * large);
+}
+
+TEST(Slowdown, BeginsAtTheLimitAndGrows) {
+  const Policy policy(Resolved(), false);
+  EXPECT_EQ(policy.SlowdownNsPerByte(0, 1000), 0);
+  EXPECT_EQ(policy.SlowdownNsPerByte(1000, 1000), 0);
+  double last = 0;
+  for (uint64_t debt = 1100; debt <= 2000; debt += 100) {
+    const double slowdown = policy.SlowdownNsPerByte(debt, 1000);
+    EXPECT_GT(slowdown, last);
+    last = slowdown;
+  }
+  EXPECT_LT(last, 1000) << "a thousand nanoseconds a byte would be 1 MB/s";
+}
+
+TEST(Due, NothingWhenAllIsWithinLimits) {
+  const Policy policy(Resolved(), false);
+  EXPECT_EQ(Chunks({Sizes{}}).Due(policy), Positions{});
+  EXPECT_EQ(Chunks({{40 * kKiB, 32 * kKiB}, {40 * kKiB, 0}, {0, 20 * kKiB}}).Due(policy),
+            Positions{});
+}
+
+TEST(Due, TheLargestLogFirst) {
+  const Policy policy(Resolved(), false);
+  const Chunks chunks({{40 * kKiB, 33 * kKiB},
+                       {40 * kKiB, 50 * kKiB},
+                       {40 * kKiB, 10 * kKiB},
+                       {40 * kKiB, 40 * kKiB}});
+  EXPECT_EQ(chunks.Due(policy), (Positions{{1}, {3}, {0}}));
+  EXPECT_EQ(chunks.Due(policy, 1), (Positions{{1}})) << "one job is always allowed";
+  EXPECT_EQ(chunks.Due(policy, 90 * kKiB), (Positions{{1}}));
+  EXPECT_EQ(chunks.Due(policy, 91 * kKiB), (Positions{{1}, {3}}));
+  EXPECT_EQ(chunks.Due(policy, 0), Positions{});
+}
+
+TEST(Due, ALogWithAMunkMayGrow) {
+  const Policy policy(Resolved(), false);
+  Chunks chunks({{40 * kKiB, 100 * kKiB}, {40 * kKiB, 60 * kKiB}});
+  chunks[0].Exchange(new Munk(chunks[0].min_key, chunks[0].max_key));
+  EXPECT_EQ(chunks.Due(policy), (Positions{{1}}));
+}
+
+// All logs together are over their limit though none is over its own: the largest go, until enough
+// went.
+TEST(Due, DebtTakesTheLargestLogs) {
+  Options options = Resolved();
+  options.log_debt_limit = 50 * kKiB;
+  const Policy policy(options, false);
+  const Chunks chunks({{60 * kKiB, 10 * kKiB},
+                       {60 * kKiB, 30 * kKiB},
+                       {60 * kKiB, 20 * kKiB},
+                       {60 * kKiB, 25 * kKiB},
+                       {60 * kKiB, 0}});
+  // 85 KiB are owed: without the 30 of the second and the 25 of the fourth, 30 remain.
+  EXPECT_EQ(chunks.Due(policy), (Positions{{1}, {3}}));
+}
+
+TEST(Due, OwnLimitsCountTowardsTheDebt) {
+  Options options = Resolved();
+  options.log_debt_limit = 50 * kKiB;
+  const Policy policy(options, false);
+  const Chunks chunks({{60 * kKiB, 10 * kKiB}, {60 * kKiB, 40 * kKiB}, {60 * kKiB, 20 * kKiB}});
+  EXPECT_EQ(chunks.Due(policy), (Positions{{1}}));
+}
+
+TEST(Due, LeavesChunksAloneThatFailed) {
+  const Policy policy(Resolved(), false);
+  Chunks chunks({{40 * kKiB, 50 * kKiB}, {40 * kKiB, 40 * kKiB}, {kKiB, 0}, {kKiB, 0}});
+  chunks[0].failed_rounds = 3;
+  chunks[2].failed_rounds = 1;
+  EXPECT_EQ(chunks.Due(policy), (Positions{{1}}));
+  chunks[0].failed_rounds = 0;
+  chunks[2].failed_rounds = 0;
+  EXPECT_EQ(chunks.Due(policy), (Positions{{0}, {1}, {2, 3}}));
+}
+
+TEST(Due, MergesNeighboursThatFitWell) {
+  const Policy policy(Resolved(), false);
+  // Below a quarter of the chunk size, and together not so full that they are split again soon.
+  EXPECT_EQ(Chunks({{15 * kKiB, 0}, {29 * kKiB, 0}}).Due(policy), (Positions{{0, 1}}));
+  EXPECT_EQ(Chunks({{29 * kKiB, 0}, {15 * kKiB, 0}}).Due(policy), (Positions{{0, 1}}));
+  EXPECT_EQ(Chunks({{16 * kKiB, 0}, {16 * kKiB, 0}}).Due(policy), Positions{});
+  EXPECT_EQ(Chunks({{15 * kKiB, 0}, {30 * kKiB, 0}}).Due(policy), Positions{});
+  EXPECT_EQ(Chunks({{0, 0}, {0, 0}}).Due(policy), (Positions{{0, 1}})) << "empty ones vanish";
+  EXPECT_EQ(Chunks({{0, 0}, {60 * kKiB, 0}}).Due(policy), Positions{});
+}
+
+TEST(Due, AChunkHasOneJobAtATime) {
+  const Policy policy(Resolved(), false);
+  EXPECT_EQ(Chunks({{kKiB, 0}, {kKiB, 0}, {kKiB, 0}, {kKiB, 0}, {kKiB, 0}}).Due(policy),
+            (Positions{{0, 1}, {2, 3}}));
+  EXPECT_EQ(Chunks({{kKiB, 0}, {kKiB, 40 * kKiB}, {kKiB, 0}}).Due(policy), (Positions{{1}}));
+}
+
+TEST(Due, HoldsForRandomChunks) {
+  for (uint64_t seed = 1; seed <= 300; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Rng rng(seed);
+    Options options = Resolved();
+    options.log_debt_limit = rng.Pick({Options::kAuto, 100 * kKiB, 1024 * kKiB});
+    const Policy policy(options, rng.OneIn(2));
+    std::vector<Sizes> sizes(rng.Skewed(60));
+    for (Sizes& size : sizes) {
+      size.table = rng.OneIn(4) ? 0 : rng.Below(64 * kKiB);
+      size.log = rng.OneIn(3) ? 0 : rng.Skewed(64 * kKiB);
+    }
+    Chunks chunks(sizes);
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      chunks[i].failed_rounds = rng.OneIn(9) ? 1 : 0;
+      chunks[i].heat.scans = static_cast<uint32_t>(rng.Below(10));
+    }
+    const Positions due = chunks.Due(policy);
+    std::vector<bool> taken(sizes.size());
+    uint64_t left = chunks.debt();
+    for (const auto& job : due) {
+      for (const size_t at : job) {
+        EXPECT_FALSE(taken[at]) << at;
+        taken[at] = true;
+        EXPECT_EQ(chunks[at].failed_rounds, 0U);
+      }
+      if (job.size() == 1) left -= sizes[job.front()].log;
+    }
+    bool waiting = false;
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      if (taken[i] || chunks[i].failed_rounds > 0) continue;
+      EXPECT_LE(sizes[i].log, policy.LogLimit(chunks[i])) << i;
+      waiting |= sizes[i].log > 0;
+    }
+    if (waiting) {
+      EXPECT_LE(left, policy.DebtLimit(chunks.live()))
+          << "logs wait though all together are over their limit";
+    }
+  }
+}
+
+TEST(PieceBytes, CutsOnlyWhatDoesNotFit) {
+  const Policy policy(Resolved(), false);
+  const uint64_t chunk = 64 * kKiB;
+  EXPECT_GE(policy.PieceBytes(0), chunk);
+  EXPECT_GE(policy.PieceBytes(chunk), chunk);
+  for (uint64_t input = chunk + 1; input < 50 * chunk; input += 777) {
+    const uint64_t piece = policy.PieceBytes(input);
+    EXPECT_LT(piece, chunk) << input;
+    EXPECT_GE(piece, chunk / 2) << input << ": a piece must not be due for a merge at once";
+    EXPECT_GE((input + piece - 1) / piece, 2U) << input;
+    EXPECT_LT(input % piece, std::max<uint64_t>(piece / 8, 100)) << input << ": equal pieces";
+  }
+}
+
+TEST(AppendedEnough, WhenAMunkIsMostlyNews) {
+  const Policy policy(Resolved(), false);
+  Munk munk("", "");
+  for (uint64_t i = 0; i < 200; ++i) {
+    const std::string key = std::to_string(1000 + i);
+    munk.Fill({key, std::string(100, 'v'), i + 1, EntryType::kValue});
+  }
+  munk.Activate(0);
+  EXPECT_FALSE(policy.AppendedEnough(munk));
+  uint64_t version = 1000;
+  const std::string value(100, 'w');
+  while (munk.appended_bytes() <= 4 * kKiB) {
+    EXPECT_FALSE(policy.AppendedEnough(munk)) << munk.appended_bytes();
+    munk.Insert({"5", value, ++version, EntryType::kValue});
+  }
+  while (!policy.AppendedEnough(munk) && munk.appended_bytes() < munk.memory()) {
+    munk.Insert({"5", value, ++version, EntryType::kValue});
+  }
+  EXPECT_TRUE(policy.AppendedEnough(munk));
+  EXPECT_LT(munk.appended_bytes(), uint64_t{1} << 20);
+}
+
+}  // namespace
+}  // namespace chunkstore
