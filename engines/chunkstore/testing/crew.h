@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "chunkstore/store.h"
+#include "kvdyno/base/testing/fault_file_system.h"
 #include "kvdyno/base/testing/simulated_file_system.h"
 #include "testing/checkers.h"
 #include "testing/data.h"
@@ -20,11 +22,23 @@ namespace chunkstore::testing {
 class Crew {
  public:
   Crew(const char* test, uint64_t seed, const CheckOptions& check, Verdict* verdict)
-      : test_(test), seed_(seed), verdict_(verdict), rng_(seed), files_(seed) {
+      : test_(test), seed_(seed), verdict_(verdict), rng_(seed), disk_(seed), files_(&disk_) {
     options_ = RandomOptions(&rng_);
     // A durable acknowledgement on a real disk takes milliseconds.
     if (!check.directory.empty()) options_.durability = Durability::kAsync;
     options_.background_threads = check.background_threads;
+    // Every other round, reads go to a disk that takes its time now and then, so that others write
+    // and flush in the middle of them.
+    if (seed % 2 == 1) {
+      options_.munk_cache_size = options_.block_cache_size = 0;
+      options_.row_cache_size = 256 << 10;
+      files_.SetPlan([this](const kvdyno::testing::Call& call) {
+        if (call.name == "read" && Mix(call.number) % 8 == 0) {
+          std::this_thread::sleep_for(std::chrono::microseconds(Mix(call.number + seed_) % 2000));
+        }
+        return Status::Ok();
+      });
+    }
     if (check.directory.empty()) {
       options_.file_system = &files_;
     } else {
@@ -44,8 +58,8 @@ class Crew {
       for (Rng rng(seed_ + 1); !done.load() && !stopped();) {
         const uint64_t dice = rng.Below(20);
         if (dice == 0) (void)Ok(store_->Compact(), "compact");
-        if (dice < 4) (void)Ok(store_->Flush(), "flush");
-        if (dice == 4) (void)Ok(store_->Checkpoint(), "checkpoint");
+        if (dice < 8) (void)Ok(store_->Flush(), "flush");
+        if (dice == 8) (void)Ok(store_->Checkpoint(), "checkpoint");
         std::this_thread::sleep_for(std::chrono::microseconds(rng.Skewed(5000)));
       }
     });
@@ -76,7 +90,8 @@ class Crew {
   const uint64_t seed_;
   Verdict* const verdict_;
   Rng rng_;
-  kvdyno::testing::SimulatedFileSystem files_;
+  kvdyno::testing::SimulatedFileSystem disk_;
+  kvdyno::testing::FaultFileSystem files_;
   std::unique_ptr<ScratchDirectory> scratch_;
   Options options_;
   std::unique_ptr<Store> store_;

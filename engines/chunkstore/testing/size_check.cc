@@ -175,7 +175,7 @@ Verdict CheckMemory(const CheckOptions& check) {
   Status status = Store::Open(options, directory, &store);
   const uint64_t rows = 4 * check.count / kLength;
   // The allocator's own slack, and what the test holds.
-  const uint64_t allowed = check.count + check.count / 20 + 8 * kMiB;
+  const uint64_t allowed = check.count + check.count / 8 + 12 * kMiB;
   uint64_t peak = 0;
   const auto sample = [&] {
     const uint64_t anonymous = AnonymousBytes();

@@ -72,10 +72,11 @@ void BuildStore(SimulatedFileSystem* files, Options* options, std::string* manif
   files->LosePower(Loss::kKeepAll);
   store.reset();
   files->Restart();
-  std::string current;
-  ASSERT_TRUE(kvdyno::ReadWholeFile(files, "/store/CURRENT", &current).ok());
-  while (!current.empty() && current.back() == '\n') current.pop_back();
-  *manifest = "/store/" + current;
+  std::vector<std::string> names;
+  ASSERT_TRUE(files->List("/store", &names).ok());
+  for (const std::string& name : names) {
+    if (name.starts_with("manifest-")) *manifest = std::max(*manifest, "/store/" + name);
+  }
 }
 
 TEST(Opening, AnotherFormatVersionIsRefusedAndNamed) {

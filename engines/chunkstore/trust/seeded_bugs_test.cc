@@ -24,11 +24,11 @@ std::ostream& operator<<(std::ostream& out, const Hunt& hunt) { return out << hu
 const Hunt kHunts[] = {
     {Bug::kFlushWithoutSync, "FlushWithoutSync", CheckPowerLoss, 500, 0},
     {Bug::kReorganiseWithoutCheckpoint, "ReorganiseWithoutCheckpoint", CheckPowerLoss, 2000, 0},
-    {Bug::kStaleRow, "StaleRow", CheckLinearizable, 4'000'000, 1},
+    {Bug::kStaleRow, "StaleRow", CheckLinearizable, 20'000'000, 1},
     {Bug::kScanIgnoresPending, "ScanIgnoresPending", CheckSnapshots, 4'000'000, 1},
     {Bug::kDropsSnapshotVersion, "DropsSnapshotVersion", CheckModel, 2'000'000, 0},
     {Bug::kLostInSplit, "LostInSplit", CheckModel, 2'000'000, 0},
-    {Bug::kMunkMissesSuccessor, "MunkMissesSuccessor", CheckLinearizable, 4'000'000, 1},
+    {Bug::kMunkMissesSuccessor, "MunkMissesSuccessor", CheckLinearizable, 20'000'000, 1},
     {Bug::kIgnoresChecksum, "IgnoresChecksum", CheckDamage, 10'000, 0},
     {Bug::kReusesStageEarly, "ReusesStageEarly", CheckLinearizable, 4'000'000, 2},
     {Bug::kAcceptsTornRecord, "AcceptsTornRecord", CheckPowerLoss, 2000, 0},
