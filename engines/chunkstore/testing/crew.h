@@ -21,7 +21,9 @@ namespace chunkstore::testing {
 
 class Crew {
  public:
-  Crew(const char* test, uint64_t seed, const CheckOptions& check, Verdict* verdict)
+  // `slow_one_in`: of so many reads of a slow disk one takes long.
+  Crew(const char* test, uint64_t seed, uint64_t slow_one_in, const CheckOptions& check,
+       Verdict* verdict)
       : test_(test), seed_(seed), verdict_(verdict), rng_(seed), disk_(seed), files_(&disk_) {
     options_ = RandomOptions(&rng_);
     // A durable acknowledgement on a real disk takes milliseconds.
@@ -32,8 +34,8 @@ class Crew {
     if (seed % 2 == 1) {
       options_.munk_cache_size = options_.block_cache_size = 0;
       options_.row_cache_size = 256 << 10;
-      files_.SetPlan([this](const kvdyno::testing::Call& call) {
-        if (call.name == "read" && Mix(call.number) % 8 == 0) {
+      files_.SetPlan([this, slow_one_in](const kvdyno::testing::Call& call) {
+        if (call.name == "read" && Mix(call.number) % slow_one_in == 0) {
           std::this_thread::sleep_for(std::chrono::microseconds(Mix(call.number + seed_) % 2000));
         }
         return Status::Ok();

@@ -19,7 +19,7 @@ class Round {
       : seed_(seed),
         check_(check),
         verdict_(verdict),
-        crew_("linearizable", seed, check, verdict),
+        crew_("linearizable", seed, 8, check, verdict),
         keys_(crew_.rng(), crew_.rng()->Pick({30, 300, 1000})),
         hot_(crew_.rng()->Pick({1, 4, 30})) {}
 

@@ -19,7 +19,10 @@ constexpr uint64_t kOperationsPerRound = 40'000;
 class Round {
  public:
   Round(uint64_t seed, const CheckOptions& check, Verdict* verdict)
-      : seed_(seed), check_(check), verdict_(verdict), crew_("snapshots", seed, check, verdict) {
+      : seed_(seed),
+        check_(check),
+        verdict_(verdict),
+        crew_("snapshots", seed, 512, check, verdict) {
     scattered_ = crew_.rng()->OneIn(2);
     length_ = crew_.rng()->Pick({8, 60, 400});
   }
