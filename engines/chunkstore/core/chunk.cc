@@ -1,5 +1,6 @@
 #include "core/chunk.h"
 
+#include <algorithm>
 #include <cassert>
 
 namespace chunkstore {
@@ -13,9 +14,11 @@ ChunkMap::ChunkMap(std::vector<Chunk*> chunks) : chunks_(std::move(chunks)) {
 // The last chunk whose minimal key is at or before the key.
 size_t ChunkMap::Position(std::string_view key) const {
   const PrefixWords::Range range = words_.Narrow(key);
-  size_t at = range.from;
-  while (at < range.to && chunks_[at + 1]->min_key <= key) ++at;
-  return at;
+  const auto second = chunks_.begin() + 1;
+  const auto above = std::upper_bound(
+      second + static_cast<long>(range.from), second + static_cast<long>(range.to), key,
+      [](std::string_view wanted, const Chunk* chunk) { return wanted < chunk->min_key; });
+  return static_cast<size_t>(above - second);
 }
 
 }  // namespace chunkstore

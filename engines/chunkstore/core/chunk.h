@@ -68,8 +68,8 @@ class Chunk {
   // without a munk wait for pending writes first.
   std::atomic<bool> unsettled{false};
 
-  mutable Heat heat;
-  uint64_t failed_rounds = 0;  // background work: rounds to leave it alone after an error
+  alignas(64) mutable Heat heat;  // written by every read: not beside the pointers
+  uint64_t failed_rounds = 0;     // background work: rounds to leave it alone after an error
 
  private:
   std::atomic<const Funk*> funk_;

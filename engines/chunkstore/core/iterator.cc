@@ -9,7 +9,7 @@ namespace {
 
 constexpr size_t kFirstWindow = 8, kLargestWindow = 512;  // rows
 constexpr size_t kWindowBytes = size_t{256} << 10;
-constexpr size_t kFenceDistance = 256;  // rows
+constexpr size_t kFenceDistance = 250;  // rows; a little less than half of the largest window
 
 std::string After(std::string_view key) {
   std::string next(key);
@@ -137,7 +137,7 @@ size_t StoreIterator::CollectBefore(std::string_view from, std::string_view end,
     }
     return true;
   });
-  if (!fences.empty()) fences_ = std::move(fences);
+  if (fences.size() > 1) fences_ = std::move(fences);
   return rows;
 }
 

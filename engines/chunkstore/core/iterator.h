@@ -54,7 +54,7 @@ class StoreIterator final : public Iterator {
   Status status() const override { return status_; }
 
  private:
-  bool Closed();  // and then at an error
+  bool Closed();                          // and then at an error
   void FillFrom(std::string_view from);   // rows at or after; at_ at the first
   void FillBefore(std::string_view end);  // rows before; at_ at the last. Empty: no bound
   size_t CollectBefore(std::string_view from, std::string_view end, uint64_t expected);

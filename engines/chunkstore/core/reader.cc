@@ -60,13 +60,15 @@ Status Reader::GetPinned(std::string_view key, Version version, bool fill_cache,
   }
   if (chunk->unsettled.load()) state_.slots.WaitForPending(state_.clock.load());
   const uint64_t hash = kvdyno::Hash64(key);
+  // Before anything is searched: a row that a flush overtakes from here on does not enter the
+  // cache.
+  const uint64_t stamp = state_.rows ? state_.rows->Stamp(hash) : 0;
   for (const auto& stage : stages.stages) {
     if (stage->MayContain(hash) && stage->Lookup(key, version, &entry)) {
       *by = Served::kStage;
       return Answer(entry, value);
     }
   }
-  const uint64_t stamp = state_.rows ? state_.rows->Stamp(hash) : 0;
   EntryType type = EntryType::kValue;
   Version row_version = 0;
   if (state_.rows && state_.rows->Lookup(key, hash, value, &type, &row_version) &&

@@ -9,6 +9,7 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <shared_mutex>
 #include <string>
 #include <vector>
 
@@ -77,6 +78,8 @@ struct State {
   void SetFlushError(const Status& status);
   std::atomic<bool> has_fatal{false};
   std::atomic<bool> closed{false};  // set once; calls answer InvalidArgument
+  // Shared by calls that outlast their pin, and by writers that wait; Close waits for all of them.
+  std::shared_mutex calls;
 
   const ChunkMap& map() const { return *chunks.load(); }
   ReadContext read_context(bool fill_cache) {

@@ -31,20 +31,36 @@ void PublishStages(State* state, const StageList* list) {
   state->slots.RetireObject(state->stages.exchange(list));
 }
 
+Status Writer::CheckOpen() const {
+  if (!state_.closed.load(std::memory_order_relaxed)) return Status::Ok();
+  return Status::InvalidArgument("write " + state_.directory + ": the store is closed");
+}
+
 Status Writer::Write(std::string_view payload, uint32_t count) {
   if (state_.has_fatal.load(std::memory_order_relaxed)) return state_.fatal();
   SlowDown(payload.size());
   std::unique_lock lock(state_.write_mutex, std::defer_lock);
   LockSoon(&lock);
-  if (state_.closed.load(std::memory_order_relaxed)) {
-    return Status::InvalidArgument("write " + state_.directory + ": the store is closed");
-  }
+  if (Status status = CheckOpen(); !status.ok()) return status;
   if (const Status status = MakeRoom(&lock, payload.size()); !status.ok()) return status;
 
+  Version last = 0;
+  if (Status status = Append(&lock, payload, count, &last); !status.ok()) return status;
+  state_.counters.Add(Count::kPuts, count);
+  state_.counters.Add(Count::kPutBytes, payload.size());
+  if (state_.options.durability != Durability::kSync) return Status::Ok();
+  if (Seeded(Bug::kSyncAcknowledgesEarly)) return Status::Ok();
+  return CheckpointTo(last);
+}
+
+// Under the write lock, which it releases. The pin ends here: a checkpoint takes the lock again,
+// and whoever holds it may be waiting for a slot.
+Status Writer::Append(std::unique_lock<std::mutex>* lock, std::string_view payload, uint32_t count,
+                      Version* last) {
   Slots::Pin pin(&state_.slots);
   Stage* stage = state_.active.get();
   const Version first = state_.clock.load(std::memory_order_relaxed) + 1;
-  const Version last = first + count - 1;
+  *last = first + count - 1;
   std::string_view stored;
   if (!Seeded(Bug::kScanIgnoresPending)) pin.ShowPending(first);
   Status appended = stage->Append(first, count, payload, &stored);
@@ -54,17 +70,13 @@ Status Writer::Write(std::string_view payload, uint32_t count) {
   }
   // Shown before the clock moves: a reader whose moment includes this write finds it pending.
   if (count > 1) state_.batches_pending.fetch_add(1);
-  state_.clock.store(last);
-  lock.unlock();
+  state_.clock.store(*last);
+  lock->unlock();
 
   Enter(stored, first, stage);
   pin.ClearPending();
   if (count > 1) state_.batches_pending.fetch_sub(1);
-  state_.counters.Add(Count::kPuts, count);
-  state_.counters.Add(Count::kPutBytes, payload.size());
-  if (state_.options.durability != Durability::kSync) return Status::Ok();
-  if (Seeded(Bug::kSyncAcknowledgesEarly)) return Status::Ok();
-  return CheckpointTo(last);
+  return Status::Ok();
 }
 
 // Munks first, the stage's index last: a reader that leaves the index for a munk misses nothing
@@ -84,6 +96,7 @@ void Writer::Enter(std::string_view stored, Version first, Stage* stage) {
 Status Writer::MakeRoom(std::unique_lock<std::mutex>* lock, size_t payload_bytes) {
   uint64_t begin = 0;
   Status status;
+  std::shared_lock stalled(state_.calls, std::defer_lock);
   while (!state_.active->HasRoom(payload_bytes)) {
     status = RotateLocked();
     if (status.ok()) continue;
@@ -91,6 +104,7 @@ Status Writer::MakeRoom(std::unique_lock<std::mutex>* lock, size_t payload_bytes
     if (begin == 0) {
       begin = kvdyno::NowNs();
       state_.counters.Add(Count::kStalls);
+      stalled.lock();  // the write lock is held: a close cannot have passed it
     }
     lock->unlock();
     status = work_();
@@ -101,8 +115,9 @@ Status Writer::MakeRoom(std::unique_lock<std::mutex>* lock, size_t payload_bytes
       }
       status = state_.flush_error();
     }
-    if (const Status fatal = state_.fatal(); !fatal.ok()) status = fatal;
+    if (Status fatal = state_.fatal(); !fatal.ok()) status = std::move(fatal);
     if (!status.ok() && !state_.ring->HasFree()) break;
+    if (status = CheckOpen(); !status.ok()) break;
     status = Status::Ok();
   }
   if (begin != 0) {
@@ -154,7 +169,7 @@ Status Writer::CheckpointTo(Version version) {
   std::vector<std::shared_ptr<Stage>> stages;
   {
     const std::lock_guard lock(state_.write_mutex);
-    if (const Status fatal = state_.fatal(); !fatal.ok()) return fatal;
+    if (Status fatal = state_.fatal(); !fatal.ok()) return fatal;
     stages = state_.stages.load()->stages;
   }
   bool synced = false;
@@ -175,7 +190,7 @@ Status Writer::CheckpointTo(Version version) {
 // Debt beyond its limit is paid by those who make it, a little with every write.
 void Writer::SlowDown(size_t bytes) {
   const double rate = state_.slowdown_ns_per_byte.load(std::memory_order_relaxed);
-  if (rate <= 0) return;
+  if (rate <= 0 || state_.options.background_threads == 0) return;
   thread_local double owed_ns = 0;
   owed_ns += rate * static_cast<double>(bytes);
   if (owed_ns < 200'000) return;

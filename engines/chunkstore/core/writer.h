@@ -34,9 +34,12 @@ class Writer {
   Status Rotate();
 
  private:
+  Status CheckOpen() const;
   Status MakeRoom(std::unique_lock<std::mutex>* lock, size_t payload_bytes);
   Status RotateLocked();
   std::vector<std::string> Separators();
+  Status Append(std::unique_lock<std::mutex>* lock, std::string_view payload, uint32_t count,
+                Version* last);
   void Enter(std::string_view stored, Version first, Stage* stage);
   Status CheckpointTo(Version version);
   void SlowDown(size_t bytes);

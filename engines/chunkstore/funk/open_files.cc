@@ -41,6 +41,7 @@ Status OpenFiles::Get(uint64_t segment, File* file) {
   std::unique_ptr<kvdyno::RandomAccessFile> opened;
   Status status = files_->OpenForRead(directory_ + "/" + SegmentName(segment), direct_, &opened);
   if (!status.ok()) return status;
+  if (direct_ && !opened->direct()) refused_.store(true, std::memory_order_relaxed);
   File evicted;  // closed after the lock is gone
   const std::lock_guard lock(shard.mutex);
   *file = shard.Find(segment);

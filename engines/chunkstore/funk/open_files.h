@@ -3,6 +3,7 @@
 // gives way. Whoever holds a file keeps it open though it left the table. Safe from any thread.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -22,6 +23,8 @@ class OpenFiles {
   Status Get(uint64_t segment, File* file);
   void Close(uint64_t segment);  // for a file that is being removed
   size_t count() const;
+  // False also where the file system has no direct input.
+  bool direct() const { return direct_ && !refused_.load(std::memory_order_relaxed); }
 
  private:
   struct Slot {
@@ -40,6 +43,7 @@ class OpenFiles {
   kvdyno::FileSystem* files_;
   const std::string directory_;
   const bool direct_;
+  std::atomic<bool> refused_{false};  // a file was opened buffered instead
   std::vector<Shard> shards_;
   size_t per_shard_;
 };

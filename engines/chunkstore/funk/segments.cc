@@ -39,9 +39,10 @@ ThreadBuffer::~ThreadBuffer() {
 }
 
 Segments::Segments(kvdyno::FileSystem* files, std::string directory, bool direct,
-                   size_t max_open_files)
+                   size_t max_open_files, uint64_t least_hole)
     : files_(files),
       directory_(std::move(directory)),
+      least_hole_(least_hole),
       direct_(direct),
       open_(files_, directory_, direct, max_open_files) {}
 
@@ -132,6 +133,10 @@ void Segments::Free(const ExtentRef& extent) {
     at->second.live.Subtract(RangeOf(extent));
     at->second.dead.Add(RangeOf(extent));
     dead = at->second.dead.Around(extent.offset);
+    // A hole costs a transaction of the file system: small ones wait until neighbours die too, or
+    // the file.
+    const bool all = at->second.live.bytes() == 0;
+    if (!all && dead.size() < least_hole_) return;
   }
   GiveBack(extent.segment, dead);
 }
@@ -255,6 +260,10 @@ uint64_t Segments::live_bytes() const {
   uint64_t bytes = 0;
   for (const auto& [number, segment] : segments_) bytes += segment.live.bytes();
   return bytes;
+}
+size_t Segments::count() const {
+  const std::lock_guard lock(mutex_);
+  return segments_.size();
 }
 uint64_t Segments::reads() const { return reads_.load(std::memory_order_relaxed); }
 uint64_t Segments::read_bytes() const { return read_bytes_.load(std::memory_order_relaxed); }

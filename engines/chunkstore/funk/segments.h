@@ -65,7 +65,10 @@ class ThreadBuffer {
 
 class Segments {
  public:
-  Segments(kvdyno::FileSystem* files, std::string directory, bool direct, size_t max_open_files);
+  // `least_hole`: bytes of dead space in a row that are worth a hole, which costs a transaction of the file
+  // system; less waits until its neighbours die too, or the file.
+  Segments(kvdyno::FileSystem* files, std::string directory, bool direct, size_t max_open_files,
+           uint64_t least_hole = uint64_t{64} << 10);
 
   // Open: what the manifest says is in use; files that nothing refers to are removed (unless
   // read_only). Numbers go on after the largest one seen. Corruption when a file is missing or ends
@@ -93,11 +96,12 @@ class Segments {
   Status ReadInto(const ExtentRef& extent, uint64_t offset_in_run, size_t length,
                   kvdyno::AlignedBuffer* buffer, std::string_view* bytes) const;
 
-  bool direct() const { return direct_; }
+  bool direct() const { return open_.direct(); }  // of reads
   std::string PathOf(uint64_t segment) const { return directory_ + "/" + SegmentName(segment); }
   uint64_t next_number() const;
   uint64_t file_bytes() const;  // of all files, dead space that could not be given back included
   uint64_t live_bytes() const;
+  size_t count() const;  // files
   size_t open_files() const { return open_.count(); }
   uint64_t reads() const;  // calls of the file system and bytes that they brought
   uint64_t read_bytes() const;
@@ -125,6 +129,7 @@ class Segments {
 
   kvdyno::FileSystem* files_;
   std::string directory_;
+  uint64_t least_hole_;
   bool direct_;
   mutable OpenFiles open_;
 

@@ -11,7 +11,7 @@ namespace chunkstore {
 namespace {
 
 constexpr uint64_t kRoundBytes = uint64_t{32} << 20;  // input of a round's jobs
-constexpr uint64_t kTickNs = 1'000'000'000;
+constexpr uint64_t kTickNs = 900'000'000;
 
 bool IsAutomatic(const Options& given) {
   return given.log_limit == Options::kAuto && given.munk_log_limit == Options::kAuto;
@@ -33,8 +33,12 @@ Maintenance::Maintenance(State* state, Writer* writer, const Options& given)
 
 Maintenance::~Maintenance() { Stop(); }
 
-void Maintenance::Start() {
-  if (state_.options.background_threads == 0) return;
+void Maintenance::Start(bool punch_gaps) {
+  if (state_.options.background_threads == 0) {
+    if (punch_gaps) state_.segments->PunchGaps();
+    return;
+  }
+  if (punch_gaps) threads_.emplace_back([this] { state_.segments->PunchGaps(); });
   threads_.emplace_back([this] { RoundLoop(); });
   if (state_.options.durability == Durability::kAsync) {
     threads_.emplace_back([this] { CheckpointLoop(); });
@@ -95,14 +99,18 @@ Status Maintenance::Round(bool* worked) {
     job_error_ = Reorganise(jobs);
     *worked = true;
     SurveyDebt();
-    // Chunks that cannot be merged must not hold up writers for ever.
-    if (overdue && !job_error_.ok()) {
-      if (const auto stage = OldestSealed(); stage != nullptr) {
-        const Status status = FlushStage(stage);
-        state_.SetFlushError(status);
-        if (!status.ok()) return status;
-      }
+  }
+  // Chunks that cannot be reorganised must not hold up writers for ever.
+  if (overdue && (jobs.empty() || !job_error_.ok())) {
+    if (const auto stage = OldestSealed(); stage != nullptr) {
+      Status status = FlushStage(stage);
+      state_.SetFlushError(status);
+      if (!status.ok()) return status;
+      *worked = true;
+      SurveyDebt();
     }
+  } else if (overdue) {
+    state_.SetFlushError(Status::Ok());
   }
   KeepMunks();
   const bool inline_tick = state_.options.background_threads == 0 && rounds_ % 8 == 0;
@@ -119,8 +127,7 @@ void Maintenance::RoundLoop() {
   for (bool idle = true;;) {
     {
       std::unique_lock lock(wake_mutex_);
-      if (idle)
-        wake_.wait_for(lock, std::chrono::milliseconds(100), [&] { return stop_ || woken_; });
+      if (idle) wake_.wait_for(lock, std::chrono::seconds(1), [&] { return stop_ || woken_; });
       if (stop_) return;
       woken_ = false;
     }
@@ -143,24 +150,37 @@ void Maintenance::CheckpointLoop() {
   }
 }
 
+// Ends under steady writes too: what was written after the call may stay in the ring, and a bounded
+// number of rounds reorganises what is due.
 Status Maintenance::FlushAll() {
+  constexpr int kExtraRounds = 1000;
   const uint64_t begin = kvdyno::NowNs();
-  Status status = writer_.Rotate();
+  const Version until = state_.clock.load();
+  {
+    const std::lock_guard one(state_.maintenance_mutex);
+    job_error_ = Status::Ok();
+    for (Chunk* chunk : state_.map().chunks()) chunk->failed_rounds = 0;
+  }
+  Status failed;  // of a chunk; the others go on
+  Status rotated = writer_.Rotate();
+  int extra_rounds = 0;
   for (bool again = true; again;) {
-    if (!status.ok() && status.code() != Code::kBusy) return status;
-    const bool rotate_again = !status.ok();
+    if (!rotated.ok() && rotated.code() != Code::kBusy) return rotated;
+    const bool rotate_again = !rotated.ok();
     bool worked = false;
     {
       const std::lock_guard one(state_.maintenance_mutex);
-      for (Chunk* chunk : state_.map().chunks()) chunk->failed_rounds = 0;
-      if (const Status round = Round(&worked); !round.ok()) return round;
-      if (!job_error_.ok()) return std::exchange(job_error_, Status::Ok());
+      if (Status round = Round(&worked); !round.ok()) return round;
+      Status job = std::exchange(job_error_, Status::Ok());
+      if (failed.ok()) failed = std::move(job);
     }
-    if (rotate_again) status = writer_.Rotate();
-    again = worked || rotate_again || OldestSealed() != nullptr;
+    if (rotate_again) rotated = writer_.Rotate();
+    const auto oldest = OldestSealed();
+    const bool unflushed = oldest != nullptr && oldest->first() <= until;
+    again = rotate_again || unflushed || (worked && ++extra_rounds < kExtraRounds);
   }
   drain_seconds_ = static_cast<double>(kvdyno::NowNs() - begin) * 1e-9;
-  return Status::Ok();
+  return failed;
 }
 
 Status Maintenance::FlushOldest() {
@@ -169,28 +189,33 @@ Status Maintenance::FlushOldest() {
   return stage == nullptr ? Status::Ok() : FlushStage(stage);
 }
 
+// A batch at a time, so that stages are flushed and space is given back in between.
 Status Maintenance::CompactAll() {
-  if (const Status status = FlushAll(); !status.ok()) return status;
-  const std::lock_guard one(state_.maintenance_mutex);
-  for (size_t at = 0;;) {
+  if (Status status = FlushAll(); !status.ok()) return status;
+  std::string from;
+  do {
+    const std::lock_guard one(state_.maintenance_mutex);
+    if (const auto stage = OldestSealed(); stage != nullptr) {
+      Status status = FlushStage(stage);
+      state_.SetFlushError(status);
+      if (!status.ok()) return status;
+    }
     std::vector<Job> jobs;
     uint64_t bytes = 0;
     const std::vector<Chunk*>& chunks = state_.map().chunks();
+    size_t at = state_.map().Position(from);
     for (; at < chunks.size() && bytes < kRoundBytes; ++at) {
       if (chunks[at]->funk().empty()) continue;
       jobs.push_back({{chunks[at]}, chunks[at]->funk().bytes()});
       bytes += jobs.back().bytes;
     }
-    // Positions move when a chunk is split: go on behind the last key that was done.
-    const std::string next = at < chunks.size() ? chunks[at]->min_key : "";
+    from = at < chunks.size() ? chunks[at]->min_key : "";
     if (!jobs.empty()) {
-      if (const Status status = Reorganise(jobs); !status.ok()) return status;
+      if (Status status = Reorganise(jobs); !status.ok()) return status;
     }
-    if (next.empty()) break;
-    at = state_.map().Position(next);
-  }
-  SurveyDebt();
-  state_.slots.Reclaim();
+    SurveyDebt();
+    state_.slots.Reclaim();
+  } while (!from.empty());
   return Status::Ok();
 }
 

@@ -26,7 +26,9 @@ class Maintenance {
   Maintenance(State* state, Writer* writer, const Options& given);
   ~Maintenance();
 
-  void Start();  // background threads, if there are any
+  // Background threads, if there are any; one of them first gives back the space that a crash left
+  // unused.
+  void Start(bool punch_gaps);
   void Stop();
   void Wake();
 
@@ -68,7 +70,8 @@ class Maintenance {
   void DropStage(const std::shared_ptr<Stage>& stage);
 
   // --- reorganise.cc
-  struct Piece;     // one chunk to be
+  struct Piece;  // one chunk to be
+  class PieceWriter;
   struct Prepared;  // a job's outcome before it is installed
   Status Reorganise(const std::vector<Job>& jobs);
   Status Prepare(const Job& job, SegmentWriter* segment, Prepared* prepared);

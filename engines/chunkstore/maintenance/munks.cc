@@ -134,6 +134,7 @@ void Maintenance::KeepMunks() {
   for (Chunk* chunk : state_.map().chunks()) {
     if (Munk* munk = chunk->munk(); munk != nullptr) {
       if (policy_.AppendedEnough(*munk)) RebalanceMunk(chunk);
+      state_.slots.Reclaim();  // not two of every munk at a time
       const uint64_t memory = chunk->munk()->memory();
       bytes += memory;
       held.emplace_back(HeatOf(*chunk, memory), chunk);
@@ -147,6 +148,7 @@ void Maintenance::KeepMunks() {
     Chunk* chunk = held[coldest++].second;
     bytes -= std::min<uint64_t>(bytes, chunk->munk()->memory());
     EvictMunk(chunk);
+    state_.slots.Reclaim();
     state_.counters.Add(Count::kMunkEvictions);
   };
   while (bytes > munk_capacity_ && coldest < held.size()) evict();
@@ -164,7 +166,7 @@ void Maintenance::KeepMunks() {
     }
     if (bytes + needed > munk_capacity_) continue;
     if (!LoadMunk(chunk).ok()) {
-      constexpr uint64_t kRounds = 100;
+      constexpr uint64_t kRounds = 20;
       chunk->failed_rounds = kRounds;
       continue;
     }

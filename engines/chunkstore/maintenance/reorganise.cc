@@ -23,6 +23,8 @@ struct Maintenance::Prepared {
 
 namespace {
 
+constexpr uint64_t kRoundsAlone = 20;  // a chunk that failed is left alone for
+
 // Entries up to a version: what is flushed. A munk holds more than that, which must not reach a
 // table before all writes that came earlier are on disk as well.
 class UpTo final : public EntryCursor {
@@ -110,55 +112,111 @@ std::unique_ptr<EntryCursor> Maintenance::JobCursor(const Job& job, bool* from_m
   return std::make_unique<Chain>(std::move(chain));
 }
 
+// Writes an output as pieces, one per chunk to be. Rows are held until it is known how many come:
+// an output that fits a chunk stays whole, a longer one is cut into pieces of similar length.
+class Maintenance::PieceWriter {
+ public:
+  PieceWriter(Maintenance* owner, SegmentWriter* segment, std::string min_key,
+              std::vector<Piece>* pieces)
+      : owner_(*owner), segment_(segment), min_key_(std::move(min_key)), pieces_(*pieces) {}
+
+  Status Add(const Entry& entry) {
+    const uint64_t most = 2 * owner_.state_.options.chunk_size;
+    if (bytes_.size() >= most && KeyOf(rows_.back()) != entry.key) {
+      const uint64_t piece_bytes = owner_.policy_.PieceBytes(most);
+      if (Status status = WritePiece(piece_bytes, entry.key, false); !status.ok()) return status;
+    }
+    rows_.push_back(
+        {bytes_.size(), entry.key.size(), entry.value.size(), entry.version, entry.type});
+    bytes_.append(entry.key).append(entry.value);
+    return Status::Ok();
+  }
+
+  // `end`: of the range. Without any row there is one piece without a table.
+  Status Finish(const std::string& end) {
+    const uint64_t piece_bytes = owner_.policy_.PieceBytes(bytes_.size());
+    while (next_ < rows_.size()) {
+      if (Status status = WritePiece(piece_bytes, end, true); !status.ok()) return status;
+    }
+    if (pieces_.empty()) pieces_.push_back({min_key_, end, nullptr});
+    pieces_.back().max_key = end;
+    return Status::Ok();
+  }
+
+ private:
+  struct Row {
+    size_t at, key_bytes, value_bytes;
+    Version version;
+    EntryType type;
+  };
+  std::string_view KeyOf(const Row& row) const {
+    return std::string_view(bytes_).substr(row.at, row.key_bytes);
+  }
+  Entry EntryOf(const Row& row) const {
+    const std::string_view rest = std::string_view(bytes_).substr(row.at + row.key_bytes);
+    return {KeyOf(row), rest.substr(0, row.value_bytes), row.version, row.type};
+  }
+
+  // The rows from next_ on, about as many bytes as told; versions of a key stay together. A
+  // remainder that is too small for a piece of its own goes along when no more rows come. `behind` is
+  // the key at which the rows after the held ones begin.
+  Status WritePiece(uint64_t piece_bytes, std::string_view behind, bool no_more) {
+    RunBuilder builder(segment_, owner_.state_.options.block_size, false);
+    const size_t first = next_;
+    const uint64_t left = bytes_.size();
+    const bool last = no_more && left < piece_bytes + piece_bytes / 2;
+    for (; next_ < rows_.size(); ++next_) {
+      const Row& row = rows_[next_];
+      const bool full = !last && row.at - rows_[first].at >= piece_bytes;
+      if (full && KeyOf(row) != KeyOf(rows_[next_ - 1])) break;
+      if (Seeded(Bug::kLostInSplit) && next_ == first && !pieces_.empty() &&
+          next_ + 1 < rows_.size()) {
+        continue;
+      }
+      if (Status status = builder.Add(EntryOf(row)); !status.ok()) return status;
+    }
+    RunSummary summary;
+    if (Status status = builder.Finish(&summary); !status.ok()) return status;
+    std::string max_key(next_ < rows_.size() ? KeyOf(rows_[next_]) : behind);
+    pieces_.push_back(
+        {min_key_, max_key,
+         std::make_shared<Run>(owner_.state_.segments.get(), summary.extent, summary.index)});
+    owner_.state_.counters.Add(Count::kRebalanceBytes, summary.extent.length);
+    min_key_ = std::move(max_key);
+    Forget();
+    return Status::Ok();
+  }
+
+  // What is written need not be held.
+  void Forget() {
+    const size_t written = next_ < rows_.size() ? rows_[next_].at : bytes_.size();
+    bytes_.erase(0, written);
+    rows_.erase(rows_.begin(), rows_.begin() + static_cast<long>(next_));
+    for (Row& row : rows_) row.at -= written;
+    next_ = 0;
+  }
+
+  Maintenance& owner_;
+  SegmentWriter* segment_;
+  std::string min_key_;
+  std::vector<Piece>& pieces_;
+  std::string bytes_;
+  std::vector<Row> rows_;
+  size_t next_ = 0;  // the first row that is not written
+};
+
 Status Maintenance::Prepare(const Job& job, SegmentWriter* segment, Prepared* prepared) {
   prepared->job = &job;
   const std::unique_ptr<EntryCursor> cursor = JobCursor(job, &prepared->from_munk);
   Version now = 0;
   Collector collector(state_.snapshots.Live(&now), true);
-  const uint64_t piece_bytes = policy_.PieceBytes(job.bytes);
-  const std::string& end = job.chunks.back()->max_key;
-
-  std::unique_ptr<RunBuilder> builder;
-  std::string last_key;
-  std::string min_key = job.chunks.front()->min_key;
-  const auto finish_piece = [&](std::string max_key) {
-    RunSummary summary;
-    if (const Status status = builder->Finish(&summary); !status.ok()) return status;
-    prepared->pieces.push_back(
-        {min_key, max_key,
-         std::make_shared<Run>(state_.segments.get(), summary.extent, summary.index)});
-    state_.counters.Add(Count::kRebalanceBytes, summary.extent.length);
-    min_key = std::move(max_key);
-    builder.reset();
-    return Status::Ok();
-  };
-  const auto write = [&](const Entry& entry) {
-    if (builder != nullptr && builder->bytes() >= piece_bytes && entry.key != last_key) {
-      if (const Status status = finish_piece(std::string(entry.key)); !status.ok()) return status;
-      if (Seeded(Bug::kLostInSplit)) {
-        last_key.assign(entry.key);
-        builder = std::make_unique<RunBuilder>(segment, state_.options.block_size, false);
-        return Status::Ok();
-      }
-    }
-    if (builder == nullptr) {
-      builder = std::make_unique<RunBuilder>(segment, state_.options.block_size, false);
-    }
-    last_key.assign(entry.key);
-    return builder->Add(entry);
-  };
+  PieceWriter writer(this, segment, job.chunks.front()->min_key, &prepared->pieces);
+  const auto write = [&writer](const Entry& entry) { return writer.Add(entry); };
   for (cursor->Seek({}); cursor->Valid(); cursor->Next()) {
-    if (const Status status = collector.Add(cursor->entry(), write); !status.ok()) return status;
+    if (Status status = collector.Add(cursor->entry(), write); !status.ok()) return status;
   }
-  if (const Status status = cursor->status(); !status.ok()) return status;
-  if (builder != nullptr && builder->entries() > 0) return finish_piece(end);
-  // Nothing is left at the end of the range: the last piece covers it, or an empty one.
-  if (prepared->pieces.empty()) {
-    prepared->pieces.push_back({min_key, end, nullptr});
-  } else {
-    prepared->pieces.back().max_key = end;
-  }
-  return Status::Ok();
+  if (Status status = cursor->status(); !status.ok()) return status;
+  return writer.Finish(job.chunks.back()->max_key);
 }
 
 // The jobs first, first + step, … into one segment.
@@ -167,16 +225,31 @@ void Maintenance::PrepareSome(const std::vector<Job>& jobs, size_t first, size_t
   std::unique_ptr<SegmentWriter> segment;
   Status failed = state_.segments->Create(&segment);
   bool wrote = false;
+  std::vector<ExtentRef> wasted;  // what failed jobs wrote
   for (size_t i = first; i < jobs.size(); i += step) {
     Status& status = (*statuses)[i];
+    const uint64_t from = failed.ok() ? segment->offset() : 0;
     status = failed.ok() ? Prepare(jobs[i], segment.get(), &(*prepared)[i]) : failed;
+    if (!status.ok()) {
+      (*prepared)[i].pieces.clear();
+      if (failed.ok() && segment->offset() > from) {
+        wasted.push_back({segment->number(), from, segment->offset() - from, 0});
+      }
+    }
     for (const Piece& piece : (*prepared)[i].pieces) wrote |= piece.table != nullptr;
     // A chunk that cannot be read is left as it is; a segment that cannot be written ends the lot.
     if (status.code() == Code::kNoSpace) failed = status;
   }
-  if (failed.ok() && wrote) failed = segment->Finish(true);
-  if (failed.ok()) return;
-  if (failed.code() != Code::kNoSpace) state_.SetFatal(failed);
+  if (failed.ok() && wrote) {
+    failed = segment->Finish(true);
+    if (!failed.ok() && failed.code() != Code::kNoSpace) state_.SetFatal(failed);
+  }
+  if (failed.ok()) {
+    for (const ExtentRef& extent : wasted) {
+      if (wrote) state_.segments->Free(extent);
+    }
+    return;
+  }
   for (size_t i = first; i < jobs.size(); i += step) (*statuses)[i] = failed;
 }
 
@@ -200,10 +273,14 @@ Status Maintenance::Reorganise(const std::vector<Job>& jobs) {
       continue;
     }
     if (first_error.ok()) first_error = statuses[i];
-    constexpr uint64_t kRounds = 100;
-    for (Chunk* chunk : jobs[i].chunks) chunk->failed_rounds = kRounds;
+    for (Chunk* chunk : jobs[i].chunks) chunk->failed_rounds = kRoundsAlone;
   }
-  const Status installed = good.empty() ? Status::Ok() : Install(&good);
+  Status installed = good.empty() ? Status::Ok() : Install(&good);
+  if (!installed.ok()) {
+    for (const Prepared& done : good) {
+      for (Chunk* chunk : done.job->chunks) chunk->failed_rounds = kRoundsAlone;
+    }
+  }
   return first_error.ok() ? installed : first_error;
 }
 

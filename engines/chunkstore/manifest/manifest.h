@@ -23,6 +23,7 @@
 // CURRENT: the manifest's name, newline, "crc32c " and the name's checksum in hexadecimal, newline.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -108,7 +109,7 @@ class Manifest {
   // and whether the last edit is on disk is known only after the next Open. The caller must keep
   // every file that the state before or after that edit refers to.
   bool failed() const { return !failure_.ok(); }
-  uint64_t bytes() const { return bytes_; }  // of the current file
+  uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }  // of the current file
   uint64_t number() const { return number_; }
 
  private:
@@ -127,7 +128,7 @@ class Manifest {
   bool read_only_ = false;
   uint64_t number_ = 0;
   std::unique_ptr<kvdyno::WritableFile> file_;  // null: the next Apply must begin a file
-  uint64_t bytes_ = 0;
+  std::atomic<uint64_t> bytes_{0};
   uint64_t rewrite_at_bytes_ = 0;
   Status failure_;
 };

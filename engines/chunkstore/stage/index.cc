@@ -1,5 +1,6 @@
 #include "stage/index.h"
 
+#include <algorithm>
 #include <numeric>
 #include <utility>
 
@@ -15,9 +16,10 @@ StageIndex::StageIndex(Arena* arena, std::vector<std::string> separators)
 size_t StageIndex::ListOf(std::string_view key) const {
   if (separators_.empty()) return 0;
   const PrefixWords::Range range = words_.Narrow(key);
-  size_t list = range.from;
-  while (list < range.to && separators_[list] <= key) ++list;
-  return list;
+  const auto begin = separators_.begin();
+  return static_cast<size_t>(std::upper_bound(begin + static_cast<long>(range.from),
+                                              begin + static_cast<long>(range.to), key) -
+                             begin);
 }
 
 size_t StageIndex::count() const {

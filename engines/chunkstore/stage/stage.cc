@@ -45,8 +45,11 @@ size_t Stage::memory() const {
 }
 
 bool Stage::HasRoom(size_t payload_bytes) const {
-  const size_t size = RecordSize(payload_bytes > spill_limit() ? kSpillRefBytes : payload_bytes);
-  return size <= capacity_ - bytes();
+  const bool spills = payload_bytes > spill_limit();
+  // What is spilled stays in memory: it fills a stage like everything else, but for the first.
+  const size_t held = spilled_bytes_.load(std::memory_order_relaxed);
+  if (!empty() && held + (spills ? payload_bytes : 0) > capacity_) return false;
+  return RecordSize(spills ? kSpillRefBytes : payload_bytes) <= capacity_ - bytes();
 }
 
 void Stage::Advance(Version last, size_t bytes) {

@@ -119,7 +119,9 @@ TEST_F(IteratorTest, MeetsTheEmptyKeyFirst) {
   Put(std::string("a\0", 2), "after a");
   Put("\xff\xff", "last");
   for (const bool flushed : {false, true}) {
-    if (flushed) ASSERT_TRUE(IsOk(store_->Flush()));
+    if (flushed) {
+      ASSERT_TRUE(IsOk(store_->Flush()));
+    }
     ASSERT_NO_FATAL_FAILURE(ExpectWalks(rows_));
     const auto iterator = store_->NewIterator({});
     iterator->SeekForPrev({});
@@ -238,8 +240,12 @@ TEST_F(IteratorTest, StaysAtItsMoment) {
       one->SeekToFirst();
       for (auto at = before.begin(); at != before.end(); ++at, one->Next()) {
         ASSERT_NO_FATAL_FAILURE(ExpectAt(*one, before, at));
-        if (round == 0 && at->first == KeyOf(300)) ASSERT_TRUE(IsOk(store_->Flush()));
-        if (round == 1 && at->first == KeyOf(600)) ASSERT_TRUE(IsOk(store_->Compact()));
+        if (round == 0 && at->first == KeyOf(300)) {
+          ASSERT_TRUE(IsOk(store_->Flush()));
+        }
+        if (round == 1 && at->first == KeyOf(600)) {
+          ASSERT_TRUE(IsOk(store_->Compact()));
+        }
       }
       ASSERT_FALSE(one->Valid());
     }
@@ -291,8 +297,12 @@ class RandomIteratorTest : public IteratorTest {
       }
       for (const std::string& key : keys) Delete(key);
     }
-    if (rng->OneIn(3)) ASSERT_TRUE(IsOk(store_->Flush()));
-    if (rng->OneIn(8)) ASSERT_TRUE(IsOk(store_->Compact()));
+    if (rng->OneIn(3)) {
+      ASSERT_TRUE(IsOk(store_->Flush()));
+    }
+    if (rng->OneIn(8)) {
+      ASSERT_TRUE(IsOk(store_->Compact()));
+    }
     if (rng->OneIn(15)) Reopen();
   }
 };

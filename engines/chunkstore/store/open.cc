@@ -69,8 +69,7 @@ Status StoreImpl::Recover() {
   recovery_.seconds = static_cast<double>(kvdyno::NowNs() - begin) * 1e-9;
   state_.closed.store(false);
   if (options.read_only) return Status::Ok();
-  if (!recovery_.clean) state_.segments->PunchGaps();
-  maintenance_->Start();
+  maintenance_->Start(!recovery_.clean);
   return Status::Ok();
 }
 
@@ -237,6 +236,8 @@ Status StoreImpl::Close() {
     {
       const std::lock_guard lock(state_.write_mutex);
     }  // a write that came before is through
+    state_.room.notify_all();
+    const std::unique_lock all(state_.calls);  // so is whoever waits, or flushes
     state_.slots.WaitForReaders();
     maintenance_->Stop();
     status = state_.fatal();
@@ -245,6 +246,7 @@ Status StoreImpl::Close() {
       Edit edit;
       edit.has_clean = true;
       edit.clean = true;
+      const std::lock_guard one(state_.maintenance_mutex);
       status = state_.manifest->Apply(edit, true);
     }
   }

@@ -174,6 +174,7 @@ bool StoreImpl::GetProperty(std::string_view name, std::string* value) const {
 }
 
 Status StoreImpl::VerifyChecksums(CheckReport* report) {
+  const std::shared_lock call(state_.calls);
   if (Status status = CheckOpen("verify"); !status.ok()) return status;
   // Shared runs stay readable without a pin, however long this takes.
   std::vector<std::shared_ptr<const Run>> runs;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <shared_mutex>
 #include <utility>
 
 #include "core/iterator.h"
@@ -161,17 +162,20 @@ std::unique_ptr<Snapshot> StoreImpl::GetSnapshot() {
 
 // Without files for the ring, only chunks survive a power loss.
 Status StoreImpl::Checkpoint() {
+  const std::shared_lock call(state_.calls);
   if (Status status = CheckWritable("checkpoint", 0, 0); !status.ok()) return status;
   return state_.options.durability == Durability::kNone ? maintenance_->FlushAll()
                                                         : writer_.Checkpoint();
 }
 
 Status StoreImpl::Flush() {
+  const std::shared_lock call(state_.calls);
   if (Status status = CheckWritable("flush", 0, 0); !status.ok()) return status;
   return maintenance_->FlushAll();
 }
 
 Status StoreImpl::Compact() {
+  const std::shared_lock call(state_.calls);
   if (Status status = CheckWritable("compact", 0, 0); !status.ok()) return status;
   return maintenance_->CompactAll();
 }

@@ -1,0 +1,300 @@
+// A store's life: making, opening, refusing, closing, and what is there after a process or the
+// power died.
+#include "core/entry.h"
+#include "store/store_fixture.h"
+
+namespace chunkstore {
+namespace {
+
+class OpenTest : public StoreTest {
+ protected:
+  void ExpectRefused(const std::string& part) {
+    const Status status = TryOpen();
+    EXPECT_EQ(status.code(), Code::kInvalidArgument) << status.ToString();
+    EXPECT_NE(status.message().find(part), std::string::npos) << status.ToString();
+    EXPECT_EQ(store_, nullptr);
+  }
+};
+
+TEST_F(OpenTest, MakesAStoreOnlyIfToldSo) {
+  options_.create_if_missing = false;
+  EXPECT_EQ(TryOpen().code(), Code::kIoError) << "no such directory";
+  ASSERT_TRUE(IsOk(files_.CreateDirectory(kDirectory)));
+  ExpectRefused("create_if_missing");
+  options_.read_only = true;
+  ExpectRefused("read-only");
+  options_.read_only = false;
+  options_.create_if_missing = true;
+  Open();
+  Put("a", "1");
+  options_.create_if_missing = false;
+  Reopen();
+  ExpectAll();
+}
+
+TEST_F(OpenTest, RefusesAnExistingStoreIfToldSo) {
+  options_.error_if_exists = true;
+  Open();
+  Put("a", "1");
+  ASSERT_TRUE(IsOk(store_->Close()));
+  ExpectRefused("error_if_exists");
+  options_.error_if_exists = false;
+  Open();
+  ExpectAll();
+}
+
+TEST_F(OpenTest, RefusesOptionsOutOfRange) {
+  options_.block_size = 1;
+  ExpectRefused("option block_size");
+  EXPECT_FALSE(files_.Exists("/store"));
+}
+
+TEST_F(OpenTest, TellsTheOptionsInForce) {
+  options_.chunk_size = Options::kAuto;
+  Open();
+  EXPECT_EQ(store_->options().chunk_size, uint64_t{512} << 10);
+  EXPECT_EQ(store_->options().stage_size, options_.stage_size);
+}
+
+TEST_F(OpenTest, IsBusyWhileOpen) {
+  Open();
+  std::unique_ptr<Store> second;
+  EXPECT_EQ(Store::Open(options_, kDirectory, &second).code(), Code::kBusy);
+  EXPECT_EQ(second, nullptr);
+  EXPECT_EQ(Store::Destroy(options_, kDirectory).code(), Code::kBusy);
+  CheckReport report;
+  EXPECT_EQ(Store::Repair(options_, kDirectory, &report).code(), Code::kBusy);
+  ASSERT_TRUE(IsOk(store_->Close()));
+  EXPECT_TRUE(IsOk(Store::Open(options_, kDirectory, &second))) << "closing frees the directory";
+}
+
+TEST_F(OpenTest, EveryCallIsRefusedAfterClose) {
+  Open();
+  Put("a", "1");
+  ASSERT_TRUE(IsOk(store_->Close()));
+  EXPECT_TRUE(IsOk(store_->Close())) << "closing again does nothing";
+  WriteBatch batch;
+  batch.Put("b", "2");
+  std::string value;
+  std::vector<std::string> values;
+  std::vector<Status> statuses;
+  CheckReport report;
+  const auto row = [](std::string_view, std::string_view) { return true; };
+  ScanOptions backwards;
+  backwards.reverse = true;
+  store_->MultiGet({}, {"a", "b"}, &values, &statuses);
+  ASSERT_EQ(statuses.size(), 2U);
+  for (const Status& status :
+       {store_->Put("b", "2"), store_->Delete("a"), store_->Write(batch), store_->Get("a", &value),
+        statuses[0], statuses[1], store_->Scan({}, row), store_->Scan(backwards, row),
+        store_->Checkpoint(), store_->Flush(), store_->Compact(),
+        store_->VerifyChecksums(&report)}) {
+    EXPECT_EQ(status.code(), Code::kInvalidArgument) << status.ToString();
+    EXPECT_NE(status.message().find("closed"), std::string::npos) << status.ToString();
+  }
+}
+
+TEST_F(OpenTest, DestructionCloses) {
+  Open();
+  PutMany(0, 100, 50);
+  store_.reset();
+  Open();
+  EXPECT_TRUE(store_->recovery().clean);
+  EXPECT_EQ(store_->recovery().recovered_records, 0U);
+  ExpectAll();
+}
+
+TEST_F(OpenTest, ReadOnlySeesWhatWasNotFlushed) {
+  Open();
+  PutMany(0, 500, 50);
+  ASSERT_TRUE(IsOk(store_->Flush()));
+  PutMany(400, 700, 60, 'w');
+  Delete(KeyOf(1));
+  Die(Loss::kKeepAll);
+  options_.read_only = true;
+  files_.SetReadOnly(true);
+  const uint64_t calls = files_.modifying_calls();
+  Open();
+  EXPECT_FALSE(store_->recovery().clean);
+  EXPECT_GT(store_->recovery().recovered_records, 0U);
+  ExpectAll();
+  auto iterator = store_->NewIterator({});
+  iterator->SeekToLast();
+  ASSERT_TRUE(iterator->Valid());
+  EXPECT_EQ(iterator->key(), KeyOf(699));
+  iterator.reset();
+  CheckReport report;
+  EXPECT_TRUE(IsOk(store_->VerifyChecksums(&report)));
+  EXPECT_TRUE(report.problems.empty());
+  EXPECT_FALSE(store_->GetStatistics().empty());
+  WriteBatch batch;
+  batch.Put("b", "2");
+  for (const Status& status : {store_->Put("b", "2"), store_->Delete("a"), store_->Write(batch),
+                               store_->Checkpoint(), store_->Flush(), store_->Compact()}) {
+    EXPECT_EQ(status.code(), Code::kReadOnly) << status.ToString();
+  }
+  EXPECT_TRUE(IsOk(store_->Close()));
+  store_.reset();
+  EXPECT_EQ(files_.modifying_calls(), calls) << "not a byte is written";
+  // Nothing is used up by looking.
+  files_.SetReadOnly(false);
+  options_.read_only = false;
+  Open();
+  ExpectAll();
+}
+
+TEST_F(OpenTest, ReadOnlyLeavesTheLockAlone) {
+  Open();
+  Put("a", "1");
+  ASSERT_TRUE(IsOk(store_->Flush()));
+  options_.read_only = true;
+  std::unique_ptr<Store> reader;
+  ASSERT_TRUE(IsOk(Store::Open(options_, kDirectory, &reader)));
+  std::string value;
+  EXPECT_TRUE(IsOk(reader->Get("a", &value)));
+  reader.reset();
+  Put("b", "2");
+  std::unique_ptr<Store> second;
+  options_.read_only = false;
+  EXPECT_EQ(Store::Open(options_, kDirectory, &second).code(), Code::kBusy) << "still held";
+}
+
+TEST_F(OpenTest, ReportsWhatItRecovered) {
+  Open();
+  EXPECT_TRUE(store_->recovery().clean);
+  PutMany(0, 10, 50);
+  WriteBatch batch;
+  batch.Put("b", "2");
+  batch.Put("c", "3");
+  rows_["b"] = "2";
+  rows_["c"] = "3";
+  ASSERT_TRUE(IsOk(store_->Write(batch)));
+  Die(Loss::kKeepAll);
+  Open();
+  const RecoveryReport& report = store_->recovery();
+  EXPECT_FALSE(report.clean);
+  EXPECT_EQ(report.recovered_records, 11U) << "a batch is one record";
+  EXPECT_GT(report.recovered_bytes, 500U);
+  EXPECT_EQ(report.dropped_bytes, 0U) << "0 after a mere kill";
+  EXPECT_EQ(report.dropped_reason, "");
+  EXPECT_GE(report.seconds, 0);
+  std::string text;
+  ASSERT_TRUE(store_->GetProperty("recovery", &text));
+  EXPECT_NE(text.find("not closed properly, recovered 11 records"), std::string::npos) << text;
+  ExpectAll();
+  Reopen();
+  EXPECT_TRUE(store_->recovery().clean);
+  EXPECT_EQ(store_->recovery().recovered_records, 0U);
+  ExpectAll();
+}
+
+// Each end without a close begins an epoch; versions never go back.
+TEST_F(OpenTest, AHundredEndsWithoutClose) {
+  Version last = 0;
+  for (int cycle = 0; cycle < 100; ++cycle) {
+    SCOPED_TRACE("cycle " + std::to_string(cycle));
+    Open();
+    EXPECT_EQ(store_->recovery().clean, cycle == 0);
+    EXPECT_EQ(store_->recovery().dropped_bytes, 0U);
+    const Version now = store_->GetSnapshot()->version();
+    if (cycle > 0) {
+      EXPECT_GT(EpochOf(now), EpochOf(last));
+    }
+    EXPECT_GE(NumberOf(now), NumberOf(last));
+    ASSERT_TRUE(ScanAll() == rows_);
+    // Some do not write at all, some more than a stage.
+    for (int i = 0; i < (cycle % 10 == 9 ? 400 : cycle % 4); ++i) {
+      Put(KeyOf(cycle * 7 + i), std::string(200, static_cast<char>('a' + cycle % 26)));
+    }
+    if (cycle > 0) Delete(KeyOf(cycle * 3));
+    last = store_->GetSnapshot()->version();
+    Die(Loss::kKeepAll);
+  }
+  Open();
+  ExpectAll();
+}
+
+TEST_F(OpenTest, CheckpointSurvivesThePowerInEachMode) {
+  for (const Durability durability : {Durability::kNone, Durability::kAsync, Durability::kSync}) {
+    SCOPED_TRACE(static_cast<int>(durability));
+    options_.durability = durability;
+    Open();
+    PutMany(0, 300, 80, static_cast<char>('a' + static_cast<int>(durability)));
+    ASSERT_TRUE(IsOk(store_->Checkpoint()));
+    if (durability == Durability::kNone) {
+      EXPECT_EQ(Stat("checkpoints"), 0);
+    } else {
+      EXPECT_GT(Stat("checkpoints"), 0);
+    }
+    ASSERT_TRUE(IsOk(store_->Put("later", "1")));
+    Die(Loss::kDropAll);
+    Open();
+    if (durability == Durability::kSync) {
+      EXPECT_EQ(Get("later"), "1") << "durable without a checkpoint";
+      Delete("later");
+    } else {
+      EXPECT_EQ(Get("later"), "not found");
+    }
+    ExpectAll();
+    ASSERT_TRUE(IsOk(store_->Close()));
+    store_.reset();
+  }
+}
+
+TEST_F(OpenTest, AProcessDeathLosesNothingButWithoutDurability) {
+  for (const Durability durability : {Durability::kNone, Durability::kAsync, Durability::kSync}) {
+    SCOPED_TRACE(static_cast<int>(durability));
+    options_.durability = durability;
+    Open();
+    Put("flushed", "1");
+    ASSERT_TRUE(IsOk(store_->Flush()));
+    ASSERT_TRUE(IsOk(store_->Put("later", "1")));
+    Die(Loss::kKeepAll);
+    Open();
+    EXPECT_EQ(Get("flushed"), "1");
+    EXPECT_EQ(Get("later"), durability == Durability::kNone ? "not found" : "1");
+    ASSERT_TRUE(IsOk(store_->Delete("later")));
+    ASSERT_TRUE(IsOk(store_->Close()));
+    store_.reset();
+  }
+}
+
+TEST_F(OpenTest, DestroyRemovesAStoreAndNothingElse) {
+  Open();
+  PutMany(0, 1000, 100);
+  ASSERT_TRUE(IsOk(store_->Close()));
+  store_.reset();
+  std::unique_ptr<kvdyno::WritableFile> foreign;
+  ASSERT_TRUE(IsOk(files_.Create("/store/notes.txt", false, &foreign)));
+  foreign.reset();
+  const Status refused = Store::Destroy(options_, kDirectory);
+  EXPECT_EQ(refused.code(), Code::kInvalidArgument);
+  EXPECT_NE(refused.message().find("notes.txt"), std::string::npos) << refused.ToString();
+  Open();
+  ExpectAll();
+  store_.reset();
+  ASSERT_TRUE(IsOk(files_.Remove("/store/notes.txt")));
+  ASSERT_TRUE(IsOk(Store::Destroy(options_, kDirectory)));
+  std::vector<std::string> names;
+  ASSERT_TRUE(IsOk(files_.List("/store", &names)));
+  EXPECT_TRUE(names.empty()) << names.front();
+  Open();
+  EXPECT_TRUE(ScanAll().empty());
+}
+
+TEST_F(OpenTest, RepairLeavesASoundStoreAlone) {
+  Open();
+  PutMany(0, 1000, 100);
+  ASSERT_TRUE(IsOk(store_->Close()));
+  store_.reset();
+  CheckReport report;
+  ASSERT_TRUE(IsOk(Store::Repair(options_, kDirectory, &report)));
+  EXPECT_TRUE(report.problems.empty());
+  EXPECT_EQ(report.entries, rows_.size());
+  Open();
+  EXPECT_TRUE(store_->recovery().clean);
+  ExpectAll();
+}
+
+}  // namespace
+}  // namespace chunkstore

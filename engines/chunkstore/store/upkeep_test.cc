@@ -1,0 +1,392 @@
+// What the store does with its data on its own, seen through statistics and properties.
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "store/store_fixture.h"
+#include "testing/rng.h"
+
+namespace chunkstore {
+namespace {
+
+using testing::Rng;
+
+class UpkeepTest : public StoreTest {
+ protected:
+  void Shuffled(int keys, size_t value_bytes, uint64_t seed) {
+    Rng rng(seed);
+    for (int i = 0; i < keys; ++i) {
+      Put(KeyOf(static_cast<int>(rng.Below(static_cast<uint64_t>(keys)))),
+          std::string(value_bytes, static_cast<char>('a' + rng.Below(26))));
+    }
+  }
+  // Backticked words of a cell.
+  static std::vector<std::string> Words(const std::string& cell) {
+    std::vector<std::string> words;
+    for (size_t at = 0; (at = cell.find('`', at)) != std::string::npos; ++at) {
+      const size_t end = cell.find('`', at + 1);
+      words.push_back(cell.substr(at + 1, end - at - 1));
+      at = end;
+    }
+    return words;
+  }
+};
+
+TEST_F(UpkeepTest, FlushLeavesNothingInTheRing) {
+  Open();
+  PutMany(0, 300, 50);
+  EXPECT_EQ(Stat("flushes"), 0);
+  ASSERT_TRUE(IsOk(store_->Flush()));
+  EXPECT_EQ(Stat("flushes"), 1);
+  EXPECT_GT(Stat("flush_bytes") + Stat("adoption_bytes"), 300 * 50);
+  const double gets = Stat("stage_gets");
+  ExpectAll();
+  EXPECT_EQ(Stat("stage_gets"), gets);
+  ASSERT_TRUE(IsOk(store_->Flush()));
+  EXPECT_EQ(Stat("flushes"), 1) << "nothing to flush";
+  Die(Loss::kDropAll);
+  Open();
+  ExpectAll();
+}
+
+TEST_F(UpkeepTest, CompactLeavesNoLogsAndNothingSuperseded) {
+  Open();
+  for (const uint64_t seed : {1, 2, 3}) Shuffled(2000, 80, seed);
+  for (int i = 0; i < 2000; i += 4) Delete(KeyOf(i));
+  ASSERT_TRUE(IsOk(store_->Compact()));
+  EXPECT_EQ(Stat("log_debt"), 0);
+  CheckReport report;
+  ASSERT_TRUE(IsOk(store_->VerifyChecksums(&report)));
+  EXPECT_EQ(report.entries, rows_.size());
+  ExpectAll();
+  Reopen();
+  EXPECT_EQ(Stat("log_debt"), 0);
+  ExpectAll();
+}
+
+TEST_F(UpkeepTest, ChunksSplitAndStayNearTheirSize) {
+  Open();
+  Shuffled(3000, 100, 7);
+  ASSERT_TRUE(IsOk(store_->Compact()));
+  EXPECT_GT(Stat("splits"), 0);
+  EXPECT_GT(Stat("chunks"), Stat("live_bytes") / static_cast<double>(options_.chunk_size));
+  EXPECT_LT(Stat("chunks"), Stat("live_bytes") / static_cast<double>(options_.chunk_size / 4));
+}
+
+TEST_F(UpkeepTest, ASequentialLoadIsWrittenOnce) {
+  Open();
+  PutMany(0, 5000, 100);
+  ASSERT_TRUE(IsOk(store_->Flush()));
+  EXPECT_GT(Stat("adoptions"), 0);
+  EXPECT_EQ(Stat("rebalance_bytes"), 0);
+  EXPECT_EQ(Stat("log_debt"), 0);
+  EXPECT_LT(Stat("adoption_bytes"), 1.3 * 5000 * (9 + 105));
+  ExpectAll();
+}
+
+TEST_F(UpkeepTest, DeletesShrinkTheStore) {
+  Open();
+  Shuffled(4000, 100, 3);
+  ASSERT_TRUE(IsOk(store_->Compact()));
+  const double chunks = Stat("chunks");
+  const double bytes = Stat("live_bytes");
+  const double files = Stat("file_bytes");
+  EXPECT_GT(chunks, 10);
+  for (int i = 0; i < 4000; ++i) {
+    if (i % 50 != 0) Delete(KeyOf(i));
+  }
+  ASSERT_TRUE(IsOk(store_->Compact()));
+  for (int i = 0; i < 10; ++i) ASSERT_TRUE(IsOk(store_->Flush()));
+  EXPECT_GT(Stat("merges"), 0);
+  EXPECT_LT(Stat("chunks"), chunks / 3);
+  EXPECT_LT(Stat("live_bytes"), bytes / 20);
+  EXPECT_LT(Stat("file_bytes"), files / 3);
+  std::string count;
+  ASSERT_TRUE(store_->GetProperty("num-chunks", &count));
+  EXPECT_EQ(std::stod(count), Stat("chunks"));
+  ExpectAll();
+  Reopen();
+  ExpectAll();
+}
+
+TEST_F(UpkeepTest, WarmChunksBecomeMunks) {
+  Open();
+  Shuffled(1000, 100, 5);
+  ASSERT_TRUE(IsOk(store_->Compact()));
+  EXPECT_EQ(Stat("munk_loads"), 0);
+  for (int round = 0; round < 30 && Stat("munks") < Stat("chunks"); ++round) {
+    for (const auto& [key, value] : rows_) ASSERT_EQ(Get(key), value);
+    ASSERT_TRUE(IsOk(store_->Flush()));
+  }
+  EXPECT_GT(Stat("munk_loads"), 0);
+  EXPECT_GT(Stat("munk_bytes"), 0);
+  const double gets = Stat("munk_gets"), reads = Stat("read_calls");
+  ExpectAll();
+  EXPECT_GE(Stat("munk_gets"), gets + static_cast<double>(rows_.size()));
+  EXPECT_EQ(Stat("read_calls"), reads) << "nothing comes from disk";
+  EXPECT_EQ(Get("absent"), "not found");
+  // Writes enter the munks; these are remade, and written out, and split.
+  for (const uint64_t seed : {11, 12, 13}) Shuffled(2000, 150, seed);
+  EXPECT_GT(Stat("munk_rebalances") + Stat("splits"), 0);
+  ExpectAll();
+  Die(Loss::kKeepAll);
+  Open();
+  ExpectAll();
+}
+
+TEST_F(UpkeepTest, BothLogLookupsGiveTheSameAnswers) {
+  std::map<LogLookup, std::vector<std::string>> answers;
+  std::map<LogLookup, double> searched;
+  for (const LogLookup lookup : {LogLookup::kIndex, LogLookup::kBloom}) {
+    options_.log_lookup = lookup;
+    options_.log_limit = 32 << 10;
+    options_.bloom_split = 4;
+    options_.munk_cache_size = 0;
+    options_.row_cache_size = 0;
+    Open();
+    Shuffled(1500, 60, 9);
+    ASSERT_TRUE(IsOk(store_->Flush()));
+    for (int i = 0; i < 1500; i += 7) Delete(KeyOf(i));
+    ASSERT_TRUE(IsOk(store_->Flush()));
+    ASSERT_GT(Stat("log_debt"), 0);
+    for (const bool reopened : {false, true}) {
+      if (reopened) Reopen();
+      const double before = Stat("log_searched_bytes");
+      for (int i = 0; i < 1600; ++i) answers[lookup].push_back(Get(KeyOf(i)));
+      EXPECT_GT(Stat("log_gets"), 0);
+      EXPECT_GT(Stat("log_searched_bytes"), before);
+      searched[lookup] = Stat("log_searched_bytes");
+    }
+    ExpectAll();
+    store_.reset();
+    ASSERT_TRUE(IsOk(Store::Destroy(options_, kDirectory)));
+    rows_.clear();
+  }
+  EXPECT_TRUE(answers[LogLookup::kIndex] == answers[LogLookup::kBloom]);
+  EXPECT_GT(searched[LogLookup::kBloom], searched[LogLookup::kIndex]);
+}
+
+TEST_F(UpkeepTest, WorksWithoutCaches) {
+  options_.munk_cache_size = options_.row_cache_size = options_.block_cache_size = 0;
+  Open();
+  Shuffled(2000, 80, 4);
+  for (int round = 0; round < 3; ++round) {
+    ExpectAll();
+    ASSERT_TRUE(IsOk(store_->Flush()));
+  }
+  for (const char* name : {"munks", "munk_bytes", "munk_loads", "row_cache_bytes", "row_cache_hits",
+                           "row_cache_gets", "block_cache_bytes", "block_cache_hits"}) {
+    EXPECT_EQ(Stat(name), 0) << name;
+  }
+}
+
+TEST_F(UpkeepTest, CachesServeWhatWasRead) {
+  options_.munk_cache_size = 0;
+  Open();
+  PutMany(0, 500, 80);
+  ASSERT_TRUE(IsOk(store_->Compact()));
+  for (const bool fill : {false, true, true}) {
+    ReadOptions read;
+    read.fill_cache = fill;
+    const double hits = Stat("row_cache_gets");
+    std::string value;
+    for (const auto& [key, expected] : rows_) {
+      ASSERT_TRUE(IsOk(store_->Get(read, key, &value)));
+      ASSERT_EQ(value, expected);
+    }
+    if (!fill) {
+      EXPECT_EQ(Stat("row_cache_bytes") + hits, Stat("row_cache_bytes")) << "kept out";
+    }
+  }
+  EXPECT_GE(Stat("row_cache_gets"), 400);
+  // A flush brings cached rows up to date.
+  PutMany(100, 200, 30, 'n');
+  Delete(KeyOf(7));
+  ASSERT_TRUE(IsOk(store_->Flush()));
+  ExpectAll();
+  EXPECT_EQ(Get(KeyOf(7)), "not found");
+}
+
+TEST_F(UpkeepTest, DirectAndBufferedReadTheSame) {
+  for (const bool direct : {true, false}) {
+    options_.direct_io = direct;
+    Open();
+    EXPECT_EQ(Stat("direct_io"), direct ? 1 : 0);
+    PutMany(0, 1000, 90, direct ? 'd' : 'b');
+    ASSERT_TRUE(IsOk(store_->Compact()));
+    ExpectAll();
+    Reopen();
+    ExpectAll();
+  }
+}
+
+TEST_F(UpkeepTest, KeepsFewFilesOpen) {
+  options_.max_open_files = 16;
+  options_.munk_cache_size = options_.row_cache_size = options_.block_cache_size = 0;
+  options_.log_limit = 1 << 20;
+  options_.log_debt_limit = 64 << 20;
+  options_.chunk_size = 1 << 20;
+  Open();
+  for (int round = 0; round < 40; ++round) {
+    Put(KeyOf(round), std::string(5000, 'v'));
+    ASSERT_TRUE(IsOk(store_->Flush()));
+  }
+  ASSERT_GT(Stat("segments"), 16);
+  ExpectAll();
+  EXPECT_GT(Stat("open_files"), 0);
+  EXPECT_LE(Stat("open_files"), 16);
+}
+
+TEST_F(UpkeepTest, VerifyChecksumsReadsEveryBlockAndTellsDamage) {
+  options_.munk_cache_size = options_.row_cache_size = options_.block_cache_size = 0;
+  Open();
+  Shuffled(1000, 100, 6);
+  ASSERT_TRUE(IsOk(store_->Flush()));
+  CheckReport report;
+  ASSERT_TRUE(IsOk(store_->VerifyChecksums(&report)));
+  EXPECT_EQ(report.files, static_cast<uint64_t>(Stat("segments")));
+  EXPECT_GE(report.entries, rows_.size());
+  EXPECT_GT(report.blocks, report.entries * 100 / (2 * options_.block_size));
+  EXPECT_TRUE(report.problems.empty());
+
+  std::vector<std::string> names;
+  ASSERT_TRUE(IsOk(files_.List(kDirectory, &names)));
+  for (const std::string& name : names) {
+    if (!name.starts_with("segment-")) continue;
+    uint64_t size = 0;
+    ASSERT_TRUE(IsOk(files_.Size(std::string("/store/").append(name), &size)));
+    for (uint64_t at = 100; at < size; at += 5000) {
+      ASSERT_TRUE(IsOk(files_.Flip(std::string("/store/").append(name), at * 8)));
+    }
+  }
+  CheckReport damaged;
+  ASSERT_TRUE(IsOk(store_->VerifyChecksums(&damaged))) << "the report tells";
+  ASSERT_FALSE(damaged.problems.empty());
+  EXPECT_NE(damaged.problems.front().find("offset"), std::string::npos) << damaged.problems.front();
+  int corrupt = 0;
+  for (const auto& [key, value] : rows_) {
+    std::string found;
+    const Status status = store_->Get(key, &found);
+    if (status.ok()) {
+      EXPECT_EQ(found, value);
+    } else {
+      EXPECT_EQ(status.code(), Code::kCorruption) << status.ToString();
+      ++corrupt;
+    }
+  }
+  EXPECT_GT(corrupt, 0);
+}
+
+TEST_F(UpkeepTest, Properties) {
+  Open();
+  Shuffled(1000, 100, 8);
+  Put(std::string("\0\xff\\", 3), "unprintable");
+  ASSERT_TRUE(IsOk(store_->Compact()));
+  std::string text;
+  ASSERT_TRUE(store_->GetProperty("num-chunks", &text));
+  EXPECT_EQ(std::stod(text), Stat("chunks"));
+  ASSERT_TRUE(store_->GetProperty("chunks", &text));
+  EXPECT_EQ(static_cast<double>(std::count(text.begin(), text.end(), '\n')), Stat("chunks"));
+  ASSERT_TRUE(store_->GetProperty("stats", &text));
+  EXPECT_EQ(static_cast<size_t>(std::count(text.begin(), text.end(), '\n')),
+            store_->GetStatistics().size());
+  ASSERT_TRUE(store_->GetProperty("recovery", &text));
+  EXPECT_TRUE(text.starts_with("closed properly")) << text;
+  text = "untouched";
+  for (const char* name : {"", "Stats", "options", "nothing"}) {
+    EXPECT_FALSE(store_->GetProperty(name, &text)) << name;
+  }
+  EXPECT_EQ(text, "untouched");
+}
+
+// docs/chunkstore.md lists every statistic with unit and kind, and no other.
+TEST_F(UpkeepTest, StatisticsAreTheDocumentedOnes) {
+  const auto document =
+      std::filesystem::path(__FILE__).parent_path() / "../../../docs/chunkstore.md";
+  std::ifstream file(document);
+  if (!file) GTEST_SKIP() << "no " << document;
+  struct Documented {
+    std::string unit;
+    bool cumulative;
+  };
+  std::map<std::string, Documented> documented;
+  for (const char* component : {"munk", "stage", "row_cache", "log", "table", "absent"}) {
+    const std::string prefix(component);
+    documented[prefix + "_gets"] = {"op", true};
+    documented[prefix + "_get_bytes"] = {"byte", true};
+    documented[prefix + "_get_p50_us"] = documented[prefix + "_get_p99_us"] = {"us", false};
+  }
+  bool inside = false;
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("## ")) inside = line == "## Statistics";
+    if (!inside || !line.starts_with("| `")) continue;
+    const size_t end = line.find('|', 1);
+    std::string cell = line.substr(end + 1, line.find('|', end + 1) - end - 1);
+    std::erase(cell, ' ');
+    std::vector<std::string> units;
+    std::istringstream split(cell);
+    for (std::string unit; std::getline(split, unit, ',');) units.push_back(unit);
+    const bool level = units.back() == "L";
+    if (level) units.pop_back();
+    const std::vector<std::string> names = Words(line.substr(0, end));
+    for (size_t i = 0; i < names.size(); ++i) {
+      documented[names[i]] = {units[std::min(i, units.size() - 1)], !level};
+    }
+  }
+  ASSERT_GT(documented.size(), 40U);
+
+  Open();
+  std::set<std::string> found;
+  for (const Statistic& statistic : store_->GetStatistics()) {
+    EXPECT_TRUE(found.insert(statistic.name).second) << statistic.name << " twice";
+    const auto at = documented.find(statistic.name);
+    if (at == documented.end()) {
+      ADD_FAILURE() << statistic.name << " is not documented";
+      continue;
+    }
+    EXPECT_EQ(statistic.unit, at->second.unit) << statistic.name;
+    EXPECT_EQ(statistic.cumulative, at->second.cumulative) << statistic.name;
+  }
+  for (const auto& [name, unused] : documented) {
+    EXPECT_TRUE(found.contains(name)) << name << " is documented only";
+  }
+}
+
+TEST_F(UpkeepTest, CountsWhatTheApplicationDid) {
+  Open();
+  PutMany(0, 10, 20);
+  Delete(KeyOf(0));
+  WriteBatch batch;
+  batch.Put("a", "1");
+  batch.Delete("b");
+  ASSERT_TRUE(IsOk(store_->Write(batch)));
+  EXPECT_EQ(Stat("puts"), 13) << "operations, deletions and batches included";
+  Get(KeyOf(1));
+  Get("absent");
+  EXPECT_EQ(Stat("stage_gets"), 1);
+  EXPECT_EQ(Stat("stage_get_bytes"), 21);
+  EXPECT_EQ(Stat("absent_gets"), 1);
+  ScanAll();
+  ScanAll(nullptr, true);
+  EXPECT_EQ(Stat("scans"), 2);
+  EXPECT_EQ(Stat("scan_rows"), 20);
+}
+
+TEST_F(UpkeepTest, MemoryIsTheSumOfItsParts) {
+  Open();
+  Shuffled(2000, 100, 2);
+  ExpectAll();
+  ASSERT_TRUE(IsOk(store_->Flush()));
+  double sum = 0;
+  for (const char* name :
+       {"munk_bytes", "row_cache_bytes", "block_cache_bytes", "stage_bytes", "index_bytes"}) {
+    sum += Stat(name);
+  }
+  EXPECT_EQ(Stat("memory_bytes"), sum);
+  EXPECT_LE(Stat("memory_bytes"), Stat("memory_budget"));
+  EXPECT_EQ(Stat("memory_budget"), 8 << 20);
+}
+
+}  // namespace
+}  // namespace chunkstore
