@@ -243,9 +243,11 @@ void Maintenance::SurveyIndexes() {
 // What is left for caches: the budget without the ring, the indexes and buffers of background work.
 uint64_t Maintenance::CacheBytes() const {
   const Options& options = state_.options;
-  constexpr uint64_t kBuffers = uint64_t{3} << 20;
+  // A reorganisation holds an output of up to twice the chunk size, a growing buffer's copy of it,
+  // and reads ahead.
+  const uint64_t buffers = (uint64_t{4} << 20) + 4 * options.chunk_size;
   const uint64_t taken = state_.ring->memory() + index_bytes_ +
-                         kBuffers * static_cast<uint64_t>(std::max(options.background_threads, 1));
+                         buffers * static_cast<uint64_t>(std::max(options.background_threads, 1));
   const uint64_t least = options.memory_budget / 8;
   return taken + least < options.memory_budget ? options.memory_budget - taken : least;
 }
