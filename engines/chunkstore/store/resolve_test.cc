@@ -101,7 +101,7 @@ TEST(ResolveOptions, AutomaticValuesAt256MiB) {
   const Options resolved = Resolve({}, 256 * kMiB);
   EXPECT_EQ(resolved.memory_budget, 192 * kMiB) << "three quarters of the cap";
   EXPECT_EQ(resolved.stage_size, 8 * kMiB) << "1/24 of the budget";
-  EXPECT_EQ(resolved.chunk_size, 512 * kKiB) << "at least that";
+  EXPECT_EQ(resolved.chunk_size, 2 * kMiB) << "a 128th of the cap";
   EXPECT_EQ(resolved.log_limit, resolved.chunk_size);
   EXPECT_EQ(resolved.munk_log_limit, 10 * resolved.chunk_size);
   EXPECT_EQ(resolved.munk_cache_size, Options::kAdaptive);
@@ -120,18 +120,21 @@ TEST(ResolveOptions, AutomaticValuesAt16GiB) {
 }
 
 TEST(ResolveOptions, BetweenTheLimitsSizesFollowTheCap) {
-  const Options resolved = Resolve({}, 2 * kGiB);
-  EXPECT_EQ(resolved.stage_size, 64 * kMiB);
-  EXPECT_EQ(resolved.chunk_size, 2 * kMiB);
+  const Options resolved = Resolve({}, 512 * kMiB);
+  EXPECT_EQ(resolved.stage_size, 16 * kMiB);
+  EXPECT_EQ(resolved.chunk_size, 4 * kMiB);
+  const Options small = Resolve({}, 32 * kMiB);
+  EXPECT_EQ(small.stage_size, kMiB);
+  EXPECT_EQ(small.chunk_size, 512 * kKiB) << "at least that";
 }
 
 TEST(ResolveOptions, AGivenBudgetStandsForTheCap) {
   Options given;
-  given.memory_budget = 1536 * kMiB;
+  given.memory_budget = 384 * kMiB;
   const Options resolved = Resolve(given, 256 * kMiB);
-  EXPECT_EQ(resolved.memory_budget, 1536 * kMiB);
-  EXPECT_EQ(resolved.stage_size, 64 * kMiB);
-  EXPECT_EQ(resolved.chunk_size, 2 * kMiB);
+  EXPECT_EQ(resolved.memory_budget, 384 * kMiB);
+  EXPECT_EQ(resolved.stage_size, 16 * kMiB);
+  EXPECT_EQ(resolved.chunk_size, 4 * kMiB);
 }
 
 TEST(ResolveOptions, LimitsFollowAGivenChunkSize) {

@@ -189,14 +189,14 @@ TEST_F(UpkeepTest, CachesServeWhatWasRead) {
   for (const bool fill : {false, true, true}) {
     ReadOptions read;
     read.fill_cache = fill;
-    const double hits = Stat("row_cache_gets");
+    const double before = Stat("row_cache_bytes");
     std::string value;
     for (const auto& [key, expected] : rows_) {
       ASSERT_TRUE(IsOk(store_->Get(read, key, &value)));
       ASSERT_EQ(value, expected);
     }
     if (!fill) {
-      EXPECT_EQ(Stat("row_cache_bytes") + hits, Stat("row_cache_bytes")) << "kept out";
+      EXPECT_EQ(Stat("row_cache_bytes"), before) << "kept out";
     }
   }
   EXPECT_GE(Stat("row_cache_gets"), 400);
@@ -263,7 +263,8 @@ TEST_F(UpkeepTest, VerifyChecksumsReadsEveryBlockAndTellsDamage) {
   CheckReport damaged;
   ASSERT_TRUE(IsOk(store_->VerifyChecksums(&damaged))) << "the report tells";
   ASSERT_FALSE(damaged.problems.empty());
-  EXPECT_NE(damaged.problems.front().find("offset"), std::string::npos) << damaged.problems.front();
+  EXPECT_NE(damaged.problems.front().find("/store/segment-"), std::string::npos)
+      << damaged.problems.front();
   int corrupt = 0;
   for (const auto& [key, value] : rows_) {
     std::string found;
