@@ -10,9 +10,10 @@
 
 namespace chunkstore {
 
-// What served a read.
-enum class Served : uint8_t { kMunk, kStage, kRowCache, kLog, kTable, kNowhere };
-inline constexpr size_t kServers = 6;
+// What served a read. Gets from a log or a table count there whether or not their block was cached;
+// those that needed nothing from disk count under kBlockCache as well.
+enum class Served : uint8_t { kMunk, kStage, kRowCache, kLog, kTable, kNowhere, kBlockCache };
+inline constexpr size_t kServers = 7;
 
 // Latencies in nanoseconds, in buckets of a quarter of a power of two.
 class LatencyHistogram {

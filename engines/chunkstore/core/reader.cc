@@ -40,22 +40,28 @@ Status Reader::Get(std::string_view key, bool fill_cache, std::string* value) {
 Status Reader::GetAt(std::string_view key, Version version, bool fill_cache, std::string* value) {
   const bool timed = Counters::TimeThis();
   const uint64_t begin = timed ? kvdyno::NowNs() : 0;
-  Served by = Served::kNowhere;
-  const Status status = GetPinned(key, version, fill_cache, value, &by);
-  state_.counters.Get(by, status.ok() ? value->size() : 0);
-  if (timed) state_.counters.latency(by).Add(kvdyno::NowNs() - begin);
+  Answerer answerer;
+  Status status = GetPinned(key, version, fill_cache, value, &answerer);
+  const uint64_t bytes = status.ok() ? value->size() : 0;
+  state_.counters.Get(answerer.by, bytes);
+  if (answerer.from_block_cache) state_.counters.Get(Served::kBlockCache, bytes);
+  if (timed) {
+    const uint64_t ns = kvdyno::NowNs() - begin;
+    state_.counters.latency(answerer.by).Add(ns);
+    if (answerer.from_block_cache) state_.counters.latency(Served::kBlockCache).Add(ns);
+  }
   return status;
 }
 
 Status Reader::GetPinned(std::string_view key, Version version, bool fill_cache, std::string* value,
-                         Served* by) {
+                         Answerer* answerer) {
   const Slots::Pin pin(&state_.slots);
   const StageList& stages = *state_.stages.load();
   const Chunk* chunk = state_.map().Find(key);
   Warm(&chunk->heat.reads);
   Entry entry;
   if (const Munk* munk = chunk->MunkFor(version); munk != nullptr) {
-    *by = Served::kMunk;
+    answerer->by = Served::kMunk;
     return munk->Lookup(key, version, &entry) ? Answer(entry, value) : Status::NotFound();
   }
   if (chunk->unsettled.load()) state_.slots.WaitForPending(state_.clock.load());
@@ -65,7 +71,7 @@ Status Reader::GetPinned(std::string_view key, Version version, bool fill_cache,
   const uint64_t stamp = state_.rows ? state_.rows->Stamp(hash) : 0;
   for (const auto& stage : stages.stages) {
     if (stage->MayContain(hash) && stage->Lookup(key, version, &entry)) {
-      *by = Served::kStage;
+      answerer->by = Served::kStage;
       return Answer(entry, value);
     }
   }
@@ -73,11 +79,12 @@ Status Reader::GetPinned(std::string_view key, Version version, bool fill_cache,
   Version row_version = 0;
   if (state_.rows && state_.rows->Lookup(key, hash, value, &type, &row_version) &&
       row_version <= version) {
-    *by = Served::kRowCache;
+    answerer->by = Served::kRowCache;
     return type == EntryType::kValue ? Status::Ok() : Status::NotFound();
   }
   LookupResult result;
-  const Status status = GetFromFunk(*chunk, key, hash, version, fill_cache, value, by, &result);
+  const Status status =
+      GetFromFunk(*chunk, key, hash, version, fill_cache, value, answerer, &result);
   if (!status.ok() || !result.found) return status.ok() ? Status::NotFound() : status;
   // Only the newest row may enter: the row cache knows no versions but that one.
   if (fill_cache && version == kNewest && state_.rows) {
@@ -89,7 +96,8 @@ Status Reader::GetPinned(std::string_view key, Version version, bool fill_cache,
 }
 
 Status Reader::GetFromFunk(const Chunk& chunk, std::string_view key, uint64_t hash, Version version,
-                           bool fill_cache, std::string* value, Served* by, LookupResult* result) {
+                           bool fill_cache, std::string* value, Answerer* answerer,
+                           LookupResult* result) {
   const Funk& funk = chunk.funk();
   const ReadContext context = state_.read_context(fill_cache);
   uint64_t searched = 0;
@@ -98,13 +106,13 @@ Status Reader::GetFromFunk(const Chunk& chunk, std::string_view key, uint64_t ha
     state_.counters.Add(Count::kLogSearchedBytes, searched);
     if (!status.ok()) return status;
     if (result->found) {
-      *by = Served::kLog;
+      *answerer = {Served::kLog, result->from_cache};
       return status;
     }
   }
   if (funk.table == nullptr) return Status::Ok();
   const Status status = funk.table->Lookup(context, key, version, value, result);
-  if (status.ok() && result->found) *by = Served::kTable;
+  if (status.ok() && result->found) *answerer = {Served::kTable, result->from_cache};
   return status;
 }
 

@@ -46,10 +46,14 @@ class Reader {
   std::string ChunkBefore(std::string_view end);
 
  private:
+  struct Answerer {
+    Served by = Served::kNowhere;
+    bool from_block_cache = false;
+  };
   Status GetPinned(std::string_view key, Version version, bool fill_cache, std::string* value,
-                   Served* by);
+                   Answerer* answerer);
   Status GetFromFunk(const Chunk& chunk, std::string_view key, uint64_t hash, Version version,
-                     bool fill_cache, std::string* value, Served* by, LookupResult* result);
+                     bool fill_cache, std::string* value, Answerer* answerer, LookupResult* result);
 
   State& state_;
 };

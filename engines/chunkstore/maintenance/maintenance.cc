@@ -94,7 +94,8 @@ Status Maintenance::Round(bool* worked) {
     *worked = true;
     SurveyDebt();
   }
-  const std::vector<Job> jobs = policy_.Due(state_.map(), log_debt_, live, kRoundBytes);
+  std::vector<Job> jobs = policy_.Due(state_.map(), log_debt_, live, kRoundBytes);
+  if (jobs.empty()) jobs = SparseJobs();
   if (!jobs.empty()) {
     job_error_ = Reorganise(jobs);
     *worked = true;
@@ -217,6 +218,29 @@ Status Maintenance::CompactAll() {
     state_.slots.Reclaim();
   } while (!from.empty());
   return Status::Ok();
+}
+
+// Where the file system punches no holes, space comes back when a whole file dies: what is left in
+// files that are mostly dead is written anew.
+std::vector<Job> Maintenance::SparseJobs() {
+  constexpr double kSparse = 0.5;
+  const std::vector<uint64_t> sparse = state_.segments->SparseSegments(kSparse);
+  std::vector<Job> jobs;
+  if (sparse.empty()) return jobs;
+  const auto in_sparse = [&sparse](const std::shared_ptr<const Run>& run) {
+    return run != nullptr &&
+           std::binary_search(sparse.begin(), sparse.end(), run->extent().segment);
+  };
+  uint64_t bytes = 0;
+  for (Chunk* chunk : state_.map().chunks()) {
+    const Funk& funk = chunk->funk();
+    const auto& log = funk.log->runs();
+    if (chunk->failed_rounds > 0 || bytes >= kRoundBytes) continue;
+    if (!in_sparse(funk.table) && std::none_of(log.begin(), log.end(), in_sparse)) continue;
+    jobs.push_back({{chunk}, funk.bytes()});
+    bytes += funk.bytes();
+  }
+  return jobs;
 }
 
 void Maintenance::SurveyDebt() {

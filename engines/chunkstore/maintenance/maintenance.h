@@ -55,6 +55,7 @@ class Maintenance {
   void SurveyDebt();     // of all logs, and how much writers are slowed down for it
   void SurveyIndexes();  // what indexes take in memory
   void Tick();
+  std::vector<Job> SparseJobs();
   uint64_t CacheBytes() const;
   void ApplyShares();
 

@@ -158,8 +158,8 @@ class Maintenance::PieceWriter {
   }
 
   // The rows from next_ on, about as many bytes as told; versions of a key stay together. A
-  // remainder that is too small for a piece of its own goes along when no more rows come. `behind` is
-  // the key at which the rows after the held ones begin.
+  // remainder that is too small for a piece of its own goes along when no more rows come. `behind`
+  // is the key at which the rows after the held ones begin.
   Status WritePiece(uint64_t piece_bytes, std::string_view behind, bool no_more) {
     RunBuilder builder(segment_, owner_.state_.options.block_size, false);
     const size_t first = next_;

@@ -17,6 +17,7 @@ constexpr std::array<std::pair<Served, const char*>, kServers> kServerNames = {{
     {Served::kLog, "log"},
     {Served::kTable, "table"},
     {Served::kNowhere, "absent"},
+    {Served::kBlockCache, "block_cache"},
 }};
 
 struct CountName {
