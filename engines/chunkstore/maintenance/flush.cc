@@ -158,12 +158,16 @@ Status Maintenance::AdoptBatch(FlushBatch* batch, Flushing* flushing) {
   }
 
   const uint64_t piece_bytes = policy_.PieceBytes(batch->bytes);
+  uint64_t left = batch->bytes;
   for (size_t i = 0; i < batch->entries.size();) {
     RunBuilder builder(flushing->segment.get(), state_.options.block_size, false);
-    // Versions of one key stay together.
-    while (i < batch->entries.size() &&
-           (builder.bytes() < piece_bytes || batch->entries[i].key == batch->entries[i - 1].key)) {
-      if (const Status status = builder.Add(batch->entries[i++]); !status.ok()) return status;
+    // Versions of one key stay together, and a remainder that is too small for a piece goes along.
+    const bool last = left < piece_bytes + piece_bytes / 2;
+    while (i < batch->entries.size() && (last || builder.bytes() < piece_bytes ||
+                                         batch->entries[i].key == batch->entries[i - 1].key)) {
+      const Entry& entry = batch->entries[i++];
+      if (const Status status = builder.Add(entry); !status.ok()) return status;
+      left -= entry.key.size() + entry.value.size();
     }
     RunSummary summary;
     if (const Status status = builder.Finish(&summary); !status.ok()) return status;
