@@ -312,7 +312,8 @@ TEST_F(UpkeepTest, StatisticsAreTheDocumentedOnes) {
     bool cumulative;
   };
   std::map<std::string, Documented> documented;
-  for (const char* component : {"munk", "stage", "row_cache", "log", "table", "absent"}) {
+  for (const char* component :
+       {"munk", "stage", "row_cache", "log", "table", "absent", "block_cache"}) {
     const std::string prefix(component);
     documented[prefix + "_gets"] = {"op", true};
     documented[prefix + "_get_bytes"] = {"byte", true};
