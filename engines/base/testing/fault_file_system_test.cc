@@ -1,5 +1,7 @@
 #include "kvdyno/base/testing/fault_file_system.h"
 
+#include <unistd.h>
+
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -11,7 +13,8 @@ namespace {
 
 class FaultFileSystemTest : public ::testing::Test {
  protected:
-  FaultFileSystemTest() : directory_(::testing::TempDir() + "fault_file_system_test") {
+  FaultFileSystemTest()
+      : directory_(::testing::TempDir() + "fault_file_system_test_" + std::to_string(getpid())) {
     std::filesystem::remove_all(directory_);
     std::filesystem::create_directory(directory_);
   }
