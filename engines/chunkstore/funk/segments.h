@@ -65,8 +65,8 @@ class ThreadBuffer {
 
 class Segments {
  public:
-  // `least_hole`: bytes of dead space in a row that are worth a hole, which costs a transaction of the file
-  // system; less waits until its neighbours die too, or the file.
+  // `least_hole`: bytes of dead space in a row that are worth a hole, which costs a transaction of
+  // the file system; less waits until its neighbours die too, or the file.
   Segments(kvdyno::FileSystem* files, std::string directory, bool direct, size_t max_open_files,
            uint64_t least_hole = uint64_t{64} << 10);
 
