@@ -97,7 +97,7 @@ class Mutator {
 
 void Run(const Input& input) {
   // An allocation of exactly the size, so that the address sanitizer sees the first byte beyond.
-  const Input exact(input);
+  const Input exact(input);  // NOLINT(performance-unnecessary-copy-initialization)
   (void)LLVMFuzzerTestOneInput(exact.data(), exact.size());
 }
 
