@@ -104,7 +104,8 @@ Status Writer::MakeRoom(std::unique_lock<std::mutex>* lock, size_t payload_bytes
     if (begin == 0) {
       begin = kvdyno::NowNs();
       state_.counters.Add(Count::kStalls);
-      stalled.lock();  // the write lock is held: a close cannot have passed it
+      // The write lock is held and the store open: no close has got as far as to hold this.
+      if (!stalled.try_lock()) return {Code::kInternal, "write: a close went past a writer"};
     }
     lock->unlock();
     status = work_();
