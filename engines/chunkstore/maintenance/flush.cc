@@ -94,6 +94,7 @@ Status Maintenance::FlushStage(const std::shared_ptr<Stage>& stage) {
     state_.slots.RetireObject(chunk->Exchange(std::move(funk)));
   }
   std::vector<Chunk*> added;
+  added.reserve(flushing.added.size());
   for (auto& chunk : flushing.added) added.push_back(chunk.release());
   ReplaceChunks(flushing.removed, added);
   RefreshRows(*stage);

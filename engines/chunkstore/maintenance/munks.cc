@@ -100,6 +100,7 @@ void Maintenance::EvictMunk(Chunk* chunk) {
 std::vector<Munk*> Maintenance::SucceedMunk(
     Munk* old, const std::vector<std::pair<std::string, std::string>>& ranges) {
   std::vector<Munk*> munks;
+  munks.reserve(ranges.size());
   for (const auto& [min_key, max_key] : ranges) munks.push_back(new Munk(min_key, max_key));
   old->SetSuccessors(munks);
   Version now = 0;

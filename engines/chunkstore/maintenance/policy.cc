@@ -1,6 +1,7 @@
 #include "maintenance/policy.h"
 
 #include <algorithm>
+#include <cmath>
 #include <unordered_set>
 
 namespace chunkstore {
@@ -86,7 +87,7 @@ uint64_t Policy::PieceBytes(uint64_t input_bytes) const {
   if (input_bytes <= options_.chunk_size) return options_.chunk_size;
   const double piece = kFill * static_cast<double>(options_.chunk_size);
   const auto pieces =
-      std::max<uint64_t>(2, static_cast<uint64_t>(static_cast<double>(input_bytes) / piece + 0.5));
+      static_cast<uint64_t>(std::max(2LL, std::llround(static_cast<double>(input_bytes) / piece)));
   return std::max<uint64_t>(input_bytes / pieces, 1);
 }
 

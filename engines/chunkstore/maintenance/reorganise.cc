@@ -313,6 +313,7 @@ Status Maintenance::Install(std::vector<Prepared>* prepared) {
   size_t record = 0;
   for (Prepared& done : *prepared) {
     std::vector<uint64_t> ids;
+    ids.reserve(done.pieces.size());
     for (size_t i = 0; i < done.pieces.size(); ++i) ids.push_back(edit.add_chunks[record++].id);
     InstallOne(&done, ids, &removed, &added);
   }
@@ -339,6 +340,7 @@ void Maintenance::InstallOne(Prepared* done, const std::vector<uint64_t>& ids,
   std::vector<Munk*> munks;
   if (chunks.size() == 1 && chunks[0]->munk() != nullptr) {
     std::vector<std::pair<std::string, std::string>> ranges;
+    ranges.reserve(done->pieces.size());
     for (const Piece& piece : done->pieces) ranges.emplace_back(piece.min_key, piece.max_key);
     munks = SucceedMunk(chunks[0]->munk(), ranges);
   }

@@ -22,7 +22,8 @@ const std::string_view* Duplicate(const std::vector<std::string_view>& sorted) {
 template <typename Chunks>
 typename Chunks::iterator FindNear(Chunks* chunks, typename Chunks::iterator last,
                                    std::string_view key) {
-  if (last != chunks->end() && ++last != chunks->end() && last->first == key) return last;
+  if (last != chunks->end()) ++last;
+  if (last != chunks->end() && last->first == key) return last;
   return chunks->find(key);
 }
 
