@@ -81,12 +81,12 @@ Status StoreImpl::OpenManifest() {
     if (options.create_if_missing) {
       if (const Status status = files->CreateDirectory(directory); !status.ok()) return status;
     }
-    const Status locked = files->Lock(directory, &lock_);
+    Status locked = files->Lock(directory, &lock_);
     // To a caller, a file that cannot be created is no missing key.
     if (locked.not_found()) return Status::IoError(locked.message());
     if (!locked.ok()) return locked;
   }
-  const Status opened = Manifest::Open(files, directory, options.read_only, &state_.manifest);
+  Status opened = Manifest::Open(files, directory, options.read_only, &state_.manifest);
   if (opened.ok() && options.error_if_exists) {
     return Status::InvalidArgument("open " + directory +
                                    ": expected no store (error_if_exists), found one");
@@ -214,7 +214,7 @@ Status StoreImpl::BeginEpoch(const RingRecovery& ring) {
   // A stage for new writes; when a series of crashes has left none free, the oldest is flushed now.
   for (;;) {
     std::shared_ptr<Stage> active;
-    const Status status =
+    Status status =
         state_.ring->Acquire(state_.next_sequence, state_.clock.load() + 1, &active);
     if (status.ok()) {
       ++state_.next_sequence;
