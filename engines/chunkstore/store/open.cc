@@ -117,6 +117,7 @@ void StoreImpl::BuildChunks() {
       funk->table = std::make_shared<Run>(state_.segments.get(), record.table, nullptr);
     }
     std::vector<std::shared_ptr<const Run>> runs;
+    runs.reserve(record.log.size());
     for (const ExtentRef& extent : record.log) {
       runs.push_back(std::make_shared<Run>(state_.segments.get(), extent, nullptr));
     }
@@ -214,8 +215,7 @@ Status StoreImpl::BeginEpoch(const RingRecovery& ring) {
   // A stage for new writes; when a series of crashes has left none free, the oldest is flushed now.
   for (;;) {
     std::shared_ptr<Stage> active;
-    Status status =
-        state_.ring->Acquire(state_.next_sequence, state_.clock.load() + 1, &active);
+    Status status = state_.ring->Acquire(state_.next_sequence, state_.clock.load() + 1, &active);
     if (status.ok()) {
       ++state_.next_sequence;
       auto list = std::make_unique<StageList>(*state_.stages.load());

@@ -61,7 +61,8 @@ std::string Parse(int argc, char** argv, Arguments* arguments) {
     } else if (word == "--id") {
       arguments->request.by_id = true;
     } else if (word == "--limit") {
-      if (++i == argc || !ParseNumber(argv[i], &arguments->request.limit)) {
+      ++i;
+      if (i == argc || !ParseNumber(argv[i], &arguments->request.limit)) {
         return "--limit: expected a number, got " + std::string(i < argc ? argv[i] : "nothing");
       }
     } else if (word.starts_with("--")) {
