@@ -85,7 +85,7 @@ venv: packages
 	@harness/setup.sh venv
 
 # One configuration serves both: `build` makes the engines, `tests-built` the tests as well.
-build/build.ninja: harness/packages.txt $(wildcard engines/adapters/*/packages.txt) | packages
+build/build.ninja: harness/packages.txt engines/packages.txt $(wildcard engines/adapters/*/packages.txt) | packages
 	@cmake --preset release --log-level=WARNING >/dev/null && touch $@
 
 build: venv build/build.ninja  ## Set up everything and build the engines

@@ -15,7 +15,8 @@ done_with() {  # done_with STEP INPUTS: the step has run for exactly these input
 mark() { mkdir -p "$stamps" && printf '%s' "$2" >"$stamps/$1"; }
 
 wanted_packages() {
-  sed -e 's/#.*//' harness/packages.txt engines/adapters/*/packages.txt | tr -s ' \t\n' '\n' | sed '/^$/d' | sort -u
+  sed -e 's/#.*//' harness/packages.txt engines/packages.txt engines/adapters/*/packages.txt | tr -s ' \t\n' '\n' |
+    sed '/^$/d' | sort -u
 }
 
 missing_packages() {

@@ -1,0 +1,135 @@
+"""An engine's image: its name and labels, what goes into it, and whether it may be measured.
+
+The contract between what builds images (`kvdyno.images`) and what runs them (`kvdyno.runner`). An image
+holds the driver at `driver_path(engine)`, which is its entry point; it runs as `USER_ID`, has no compiler,
+and writes nowhere but to `DATA`, `OUTPUT` and a tmpfs on /tmp, which whoever runs it provides.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from kvdyno.errors import EngineError
+from kvdyno.model.project import Project
+from kvdyno.model.words import unknown
+
+#: User and group of the driver in an image.
+USER_ID = 10001
+#: Where the store's folder and the driver's output folder are mounted.
+DATA = "/data"
+OUTPUT = "/output"
+
+LABEL_ENGINE = "kvdyno.engine"
+#: The engine's own version, as --describe tells it.
+LABEL_VERSION = "kvdyno.version"
+#: What `source_sha256` said of the tree that the image was built from.
+LABEL_SOURCE = "kvdyno.source-sha256"
+#: Compiler and flags, as --describe tells them.
+LABEL_FLAGS = "kvdyno.build-flags"
+#: The id of the image that it was built on.
+LABEL_BASE = "kvdyno.base"
+
+DOCKERFILE = Path("containers/Dockerfile")
+REMEDY = "make images"
+
+_COMMON = (
+    DOCKERFILE,
+    Path("CMakeLists.txt"),
+    Path("engines/CMakeLists.txt"),
+    Path("engines/packages.txt"),
+    Path("engines/base"),
+    Path("engines/api"),
+    Path("engines/driver"),
+    Path("engines/adapters/CMakeLists.txt"),
+    Path("engines/adapters/engine.cmake"),
+)
+# Of no use to a driver: tests, benchmarks, and what the harness reads from the tree.
+_FOLDERS_LEFT_OUT = frozenset({"testing", "fuzz", "trust", "stress", "__pycache__"})
+_FILES_LEFT_OUT = ("*_test.*", "*.md", "*.py", "presets.yaml", ".*")
+
+
+def image_name(engine: str) -> str:
+    """The image of an engine, with its tag."""
+    return f"kvdyno-{engine}:latest"
+
+
+def driver_path(engine: str) -> str:
+    """The driver inside the image; also its entry point."""
+    return f"/usr/local/bin/kvdyno-{engine}"
+
+
+def engines_with_images(project: Project) -> tuple[str, ...]:
+    """The engines that images can be built of: adapters that say which packages they need."""
+    return tuple(sorted(path.parent.name for path in project.adapters.glob("*/packages.txt")))
+
+
+def image_sources(project: Project, engine: str) -> tuple[Path, ...]:
+    """The files that the engine's image is built from, relative to the checkout, in order of path.
+
+    Besides the driver: its adapter, and its library where the project has one of its name. Raises
+    EngineError when there is no such adapter.
+    """
+    if engine not in engines_with_images(project):
+        known = engines_with_images(project)
+        raise EngineError(unknown("engine", engine, known), where=str(project.adapters))
+    own = (Path("engines/adapters") / engine, Path("engines") / engine)
+    return tuple(sorted(file for place in (*_COMMON, *own) for file in _files(project.root, place)))
+
+
+def source_sha256(project: Project, engine: str) -> str:
+    """SHA-256, in hexadecimal, over names and contents of the image's sources; not over their dates.
+
+    Raises EngineError when there is no such adapter, OSError when a source cannot be read.
+    """
+    digest = hashlib.sha256()
+    for path in image_sources(project, engine):
+        digest.update(path.as_posix().encode() + b"\0")
+        digest.update(hashlib.sha256((project.root / path).read_bytes()).digest())
+    return digest.hexdigest()
+
+
+def check_image(
+    engine: str,
+    *,
+    labels: Mapping[str, str],
+    architecture: str,
+    expected_architecture: str,
+    expected_source: str,
+) -> None:
+    """Raises EngineError unless the image is the engine's, of these sources, for this kind of processor.
+
+    `architecture` is what the image says, `expected_architecture` what the Docker Engine says of itself.
+    """
+    name = image_name(engine)
+    if labels.get(LABEL_ENGINE) != engine:
+        found = labels.get(LABEL_ENGINE, "none")
+        raise EngineError(
+            f"expected an image of engine {engine!r}, found the label {LABEL_ENGINE}={found}",
+            where=name,
+            remedy=REMEDY,
+        )
+    if architecture != expected_architecture:
+        raise EngineError(
+            f"expected an image for {expected_architecture}, found one for {architecture}",
+            where=name,
+            remedy=f"{REMEDY} on this machine",
+        )
+    found = labels.get(LABEL_SOURCE, "none")
+    if found != expected_source:
+        raise EngineError(
+            f"stale: expected sources {expected_source[:12]}, found an image of {found[:12]}",
+            where=name,
+            remedy=REMEDY,
+        )
+
+
+def _files(root: Path, place: Path) -> Iterator[Path]:
+    """The files below a place, or the place itself; nothing if there is none."""
+    if (root / place).is_file():
+        if not any(place.match(pattern) for pattern in _FILES_LEFT_OUT):
+            yield place
+    elif (root / place).is_dir() and place.name not in _FOLDERS_LEFT_OUT:
+        for child in (root / place).iterdir():
+            yield from _files(root, place / child.name)
