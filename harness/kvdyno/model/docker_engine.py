@@ -1,0 +1,53 @@
+"""The way to this machine's Docker Engine, or to Podman's socket, which speaks the same language."""
+
+from __future__ import annotations
+
+import os
+
+import docker
+from docker.errors import DockerException
+
+from kvdyno.errors import HostError
+
+_SOCKET = "unix:///var/run/docker.sock"
+
+
+def connect(*, timeout_seconds: float = 60) -> docker.DockerClient:
+    """A client of the Docker Engine that DOCKER_HOST names, else of the usual socket; it has answered once.
+
+    No single answer may take longer than `timeout_seconds`. Raises HostError when none answers.
+    """
+    where = os.environ.get("DOCKER_HOST") or _SOCKET
+    try:
+        client = docker.DockerClient(base_url=where, timeout=timeout_seconds)
+        client.ping()
+    except (DockerException, OSError) as error:
+        raise _unreachable(where, error) from error
+    return client
+
+
+def _unreachable(where: str, error: BaseException) -> HostError:
+    """What to do depends on why: the exception tree below is requests', around the socket's own error."""
+    causes = tuple(_causes(error))
+    if any(isinstance(cause, PermissionError) for cause in causes):
+        return HostError(
+            "the Docker Engine may not be used by this user",
+            where=where,
+            remedy='run as root, or: sudo usermod -aG docker "$USER", then log in again',
+        )
+    if any(isinstance(cause, FileNotFoundError | ConnectionRefusedError) for cause in causes):
+        return HostError("no Docker Engine answers", where=where, remedy="harness/setup.sh docker")
+    said = (str(error).splitlines() or [type(error).__name__])[0]
+    return HostError(f"expected a Docker Engine, found: {said}", where=where, remedy="docker info")
+
+
+def _causes(error: BaseException) -> list[BaseException]:
+    """The error, what it was raised from, and the exceptions among their arguments."""
+    found: list[BaseException] = []
+    ahead: list[object] = [error]
+    while ahead:
+        one = ahead.pop()
+        if isinstance(one, BaseException) and one not in found:
+            found.append(one)
+            ahead += [one.__cause__, one.__context__, *one.args]
+    return found
