@@ -197,8 +197,7 @@ def sweep(project: Project, whole: Plan, *, how: Confinement, observer: Observer
             uncapped=how.uncapped,
             cpus=how.cpus,
         ) as runner:
-            confined = f"{runner.warden.kind}: {runner.warden.why}"
-            observer.started(len(todo), confined=confined, removed=runner.removed_leftovers)
+            observer.started(len(todo), confined=runner.confinement, removed=runner.removed_leftovers)
             runner.prepare(todo, progress=observer.progress, force_snapshots=how.force)
             for number, (order, run) in enumerate(todo, 1):
                 _demand_same_build(run.point.engine)
@@ -318,7 +317,7 @@ def clean(project: Project, *, snapshots: bool) -> tuple[str, ...]:
         store = RunStore(project.runs)
         removed = [str(path) for path in store.clean()]
         with contextlib.closing(_any_warden()) as warden:
-            removed += tidy(project, warden=warden, snapshots=snapshots)
+            removed += tidy(project, wardens=(warden,), snapshots=snapshots)
         return tuple(removed)
 
 

@@ -9,6 +9,9 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+#: What confines a process tree: this machine's own means, or a Docker Engine.
+RunnerName = Literal["local", "docker"]
+
 OptionType = Literal["bool", "integer", "real", "bytes", "seconds", "text", "choice"]
 
 
@@ -89,8 +92,9 @@ class Engine:
     """A built engine that experiments can name.
 
     `presets` maps a preset's name to option texts at paper scale; `binary_sha256` is the build's identity,
-    its shared objects included (see build.py). `external` engines are upstream `ycsb` binaries, whose output
-    is parsed instead.
+    its shared objects included (see build.py). `image` is the id of the image that holds `binary`, and that
+    id is then the build's identity; None for a file of this machine. `external` engines are upstream `ycsb`
+    binaries, whose output is parsed instead.
     """
 
     name: str
@@ -99,3 +103,9 @@ class Engine:
     description: EngineDescription
     presets: Mapping[str, Mapping[str, str]]
     external: bool = False
+    image: str | None = None
+
+    @property
+    def runner(self) -> RunnerName:
+        """What can run it."""
+        return "docker" if self.image else "local"

@@ -7,7 +7,7 @@ confines processes; `Surveyor` reads the environment. The rest is private to thi
 from .cage import Warden
 from .environment import Surveyor, host_id
 from .local import LoadSink, LocalRunner, tidy
-from .process import Progress
 from .warden import choose_warden
+from .watch import Progress
 
 __all__ = ["LoadSink", "LocalRunner", "Progress", "Surveyor", "Warden", "choose_warden", "host_id", "tidy"]

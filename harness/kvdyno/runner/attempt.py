@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from kvdyno.model.engine import RunnerName
 from kvdyno.model.point import Run
 from kvdyno.model.record import (
     Environment,
@@ -21,13 +21,13 @@ from kvdyno.model.record import (
     RunStatus,
 )
 
-from .cage import Warden
+from .cage import Task, Warden
 from .disk import evict_file, free_bytes
-from .driver import LOG, OUTCOME, PROPERTIES, Driver, NativeDriver, Places, write_properties
+from .driver import LOG, OUTCOME, PROPERTIES, Driver, NativeDriver, write_properties
 from .environment import others_cpus_busy, read_cpu
 from .external import ExternalDriver
-from .process import Ending, Progress, Task, run_in_cage
 from .verdict import Evidence, judge, read_tail
+from .watch import Ending, Progress, run_in_cage
 
 _FILE_ROLES = {"log": LOG, "properties": PROPERTIES, "outcome": OUTCOME}
 _PAGE_SLACK_BYTES = 1 << 20
@@ -40,7 +40,7 @@ class Setting:
     """What all attempts of a sweep share."""
 
     sweep_id: str
-    warden: Warden
+    wardens: Mapping[RunnerName, Warden]
     cpus: tuple[int, ...]
 
 
@@ -58,11 +58,16 @@ class Draft:
     details: dict[str, Any] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
 
+    @property
+    def warden(self) -> Warden:
+        """What confines this run."""
+        return self.setting.wardens[self.run.point.engine.runner]
+
     def finish(
         self, status: RunStatus, *, failure: Failure | None = None, outcome: Outcome | None = None
     ) -> Record:
         """The record, as of now."""
-        warden = self.setting.warden
+        warden = self.warden
         return Record(
             run_id=self.run_dir.name,
             sweep_id=self.setting.sweep_id,
@@ -72,11 +77,11 @@ class Draft:
             ended_at=_text(datetime.now(UTC)),
             point=recorded_point(self.run),
             runner=RunnerFacts(
-                name="local",
+                name=warden.runner,
                 capped=warden.capped,
                 cgroup=self.place,
                 cpus=",".join(map(str, self.setting.cpus)),
-                details={"confinement": warden.kind, "why": warden.why, **self.details},
+                details={"confinement": warden.kind, "why": warden.why, **warden.details, **self.details},
             ),
             environment=self.environment,
             status=status,
@@ -117,20 +122,21 @@ def attempt(draft: Draft, *, store: Path, progress: Callable[[Progress], None]) 
     with contextlib.suppress(FileNotFoundError):
         evict_file(point.engine.binary)
     write_properties(draft.run_dir / PROPERTIES, point.properties)
-    with _pipe() as pipe, draft.setting.warden.cage(cap_bytes=point.cap_bytes) as cage:
+    with draft.warden.cage(cap_bytes=point.cap_bytes) as cage:
         draft.place = cage.place
-        places = Places(store=store, output=draft.run_dir, progress_fd=pipe[1])
         task = Task(
-            argv=driver.argv(places),
-            folder=draft.run_dir,
+            engine=point.engine,
+            argv=driver.argv,
+            store=store,
+            output=draft.run_dir,
             log=draft.run_dir / LOG,
             timeout_seconds=point.timeout_seconds,
             cpus=draft.setting.cpus,
         )
         before = read_cpu()
-        ending = run_in_cage(task, cage=cage, progress=progress, pipe=pipe, tick=driver.tick)
-        others = others_cpus_busy(before, read_cpu())
-    outcome, flaw = driver.collect(places, ending=ending)
+        ending = run_in_cage(task, cage=cage, progress=progress, tick=driver.tick)
+        others = others_cpus_busy(before, read_cpu(), apart=ending.cpu_seconds_apart)
+    outcome, flaw = driver.collect(draft.run_dir, ending=ending)
     _note(draft, ending, others)
     status, failure = judge(
         Evidence(
@@ -158,22 +164,12 @@ def _note(draft: Draft, ending: Ending, others: float | None) -> None:
         draft.warnings.append(f"others kept {others:g} CPUs busy during the run")
     cap = draft.run.point.cap_bytes
     swap = draft.environment.facts.get("memory.swap_bytes")
-    if cap and swap and draft.setting.warden.capped and not ending.limits_swap:
+    if cap and swap and draft.warden.capped and not ending.limits_swap:
         draft.warnings.append("swap is not limited here: the run may have swapped its way past the cap")
-    if not draft.setting.warden.capped:
+    if not draft.warden.capped:
         draft.warnings.append("ran without a memory cap (--uncapped)")
     elif cap and ending.peak_bytes is not None and ending.peak_bytes > cap + _PAGE_SLACK_BYTES:
         draft.warnings.append(f"memory peaked at {ending.peak_bytes} bytes: the cap of {cap} did not bind")
-
-
-@contextlib.contextmanager
-def _pipe() -> Iterator[tuple[int, int]]:
-    ends = os.pipe()
-    try:
-        yield ends
-    finally:
-        for end in ends:
-            os.close(end)
 
 
 def _files(run_dir: Path, outcome: Outcome | None) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """The words for confining a process tree: a warden makes cages, a cage holds one run's processes.
 
-Every warden (cgroup v1, cgroup v2, systemd, none) keeps these promises: the cap holds from the
+Every warden (cgroup v1, cgroup v2, systemd, Docker, none) keeps these promises: the cap holds from the
 process's first page on, page cache that the processes touch is charged inside, an out-of-memory kill
 is counted by the kernel rather than guessed from memory use, and leaving the context ends every process
 and takes the cage away.
@@ -9,18 +9,90 @@ and takes the cage away.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from kvdyno.errors import HostError
+from kvdyno.model.engine import Engine, RunnerName
 
 #: Exit status of the launcher when the process could not be put into its cage.
 LAUNCH_FAILED = 125
 
 #: Joining before exec: not a page of the program is charged elsewhere.
 JOIN_SCRIPT = f'echo $$ > "$0" || exit {LAUNCH_FAILED}; exec "$@"'
+
+
+#: From SIGTERM to SIGKILL: time for a driver to write its outcome.
+GRACE_SECONDS = 10.0
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where a run's things are, as its driver sees them: store, output folder, descriptor for progress."""
+
+    store: Path
+    output: Path
+    progress_fd: int
+
+
+@dataclass(frozen=True)
+class Task:
+    """What to start: `argv` words the command line for the places that the cage gives it.
+
+    `store` and `output` are this machine's folders (the latter is also the working folder); all that is
+    printed goes to `log`, a file in `output`.
+    """
+
+    engine: Engine
+    argv: Callable[[Places], list[str]]
+    store: Path
+    output: Path
+    log: Path
+    timeout_seconds: float
+    cpus: tuple[int, ...] = ()
+    grace_seconds: float = GRACE_SECONDS
+
+
+class Process(Protocol):
+    """A started task. `close` frees what the harness holds of it, once it has ended."""
+
+    @property
+    def pid(self) -> int:
+        """Its id, or its launcher's."""
+
+    @property
+    def progress(self) -> int:
+        """The descriptor where its progress is read."""
+
+    def wait(self, seconds: float) -> bool:
+        """Whether it has ended within `seconds`."""
+
+    def ask_to_end(self) -> None:
+        """Send SIGTERM."""
+
+    def kill(self) -> None:
+        """End it by SIGKILL, and what it started as far as it is known; returns when it is gone.
+
+        Raises HostError if it stays.
+        """
+
+    @property
+    def returncode(self) -> int:
+        """Once it has ended: the exit status, or a signal's number, negative."""
+
+    @property
+    def fault(self) -> str:
+        """Once it has ended: why its end says nothing about it; empty if it does."""
+
+    @property
+    def cpu_seconds_apart(self) -> float:
+        """Once it has ended: CPU time that is not counted as that of the harness's children."""
+
+    def close(self) -> None:
+        """See the class."""
 
 
 class Cage(Protocol):
@@ -30,8 +102,8 @@ class Cage(Protocol):
     def place(self) -> str:
         """Where a person would look: the cgroup's path or the unit's name; empty without a cage."""
 
-    def command(self, argv: Sequence[str]) -> list[str]:
-        """`argv`, wrapped so that it starts inside."""
+    def start(self, task: Task) -> Process:
+        """Start it inside. Raises HostError."""
 
     def pids(self) -> list[int]:
         """The processes inside, now."""
@@ -56,8 +128,12 @@ class Warden(Protocol):
     """A way of confining processes on this machine."""
 
     @property
+    def runner(self) -> RunnerName:
+        """The runner that it belongs to: stored in every record."""
+
+    @property
     def kind(self) -> str:
-        """`cgroup v1`, `cgroup v2`, `systemd` or `none`: stored in every record."""
+        """`cgroup v1`, `cgroup v2`, `systemd`, `docker` or `none`: stored in every record."""
 
     @property
     def why(self) -> str:
@@ -66,6 +142,10 @@ class Warden(Protocol):
     @property
     def capped(self) -> bool:
         """Whether caps are enforced."""
+
+    @property
+    def details(self) -> Mapping[str, object]:
+        """What else a record should say of it."""
 
     def cage(self, *, cap_bytes: int) -> AbstractContextManager[Cage]:
         """A new cage; `cap_bytes` 0 confines without a cap. Raises HostError."""

@@ -5,14 +5,17 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from kvdyno.errors import HostError
+from kvdyno.model.engine import RunnerName
 
-from .cage import JOIN_SCRIPT, Cage, read_counter, read_number, read_pids, wait_until
+from .cage import JOIN_SCRIPT, Cage, Process, Task, read_counter, read_number, read_pids, wait_until
 from .owner import PREFIX, is_leftover
+from .process import HostProcess
 
 
 @dataclass(frozen=True)
@@ -80,8 +83,12 @@ class CgroupCage:
         """The cgroup's folder."""
         return str(self.path)
 
-    def command(self, argv: Sequence[str]) -> list[str]:
+    def start(self, task: Task) -> Process:
         """See Cage."""
+        return HostProcess(task, wrap=self.command, end_others=self.kill)
+
+    def command(self, argv: Sequence[str]) -> list[str]:
+        """`argv`, wrapped so that it starts inside."""
         return ["/bin/sh", "-c", JOIN_SCRIPT, str(self.path / "cgroup.procs"), *argv]
 
     def pids(self) -> list[int]:
@@ -129,7 +136,9 @@ class CgroupWarden:
     A v2 root must hand its memory controller down to its children; if it did not, it does until `close`.
     """
 
+    runner: RunnerName = "local"
     capped = True
+    details: Mapping[str, object] = MappingProxyType({})
 
     def __init__(self, root: Path, *, version: Version, name: str, why: str) -> None:
         self.kind = version.kind

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -14,22 +13,14 @@ from kvdyno.model.point import Point
 from kvdyno.model.record import Outcome
 from kvdyno.model.schema import parse_json, validate
 
-from .process import Ending
+from .cage import Places
+from .watch import Ending
 
 LOG = "driver.log"
 OUTCOME = "outcome.json"
 PROPERTIES = "point.properties"
 
 _RUN_PHASES = frozenset({"warmup", "measure", "drain"})
-
-
-@dataclass(frozen=True)
-class Places:
-    """Where a run's things are: the store, the folder for what the driver writes, its progress pipe."""
-
-    store: Path
-    output: Path
-    progress_fd: int
 
 
 class Driver(Protocol):
@@ -41,8 +32,8 @@ class Driver(Protocol):
     def tick(self, pids: Sequence[int]) -> None:
         """Called a few times a second with the ids of the living processes."""
 
-    def collect(self, places: Places, *, ending: Ending) -> tuple[Outcome | None, str]:
-        """What happened; or None, and why there is no usable outcome ("it left no outcome.json")."""
+    def collect(self, output: Path, *, ending: Ending) -> tuple[Outcome | None, str]:
+        """What the output folder tells; or None, and why that is no usable outcome."""
 
 
 class NativeDriver:
@@ -65,10 +56,10 @@ class NativeDriver:
     def tick(self, pids: Sequence[int]) -> None:
         """Such a driver counts by itself."""
 
-    def collect(self, places: Places, *, ending: Ending) -> tuple[Outcome | None, str]:
+    def collect(self, output: Path, *, ending: Ending) -> tuple[Outcome | None, str]:
         """See Driver. A half-written outcome is as good as none."""
         del ending
-        path = places.output / OUTCOME
+        path = output / OUTCOME
         try:
             document = parse_json(path.read_bytes(), where=OUTCOME)
             validate(document, schema="outcome", where=OUTCOME)

@@ -200,11 +200,16 @@ def read_cpu(*, root: Path = Path("/")) -> CpuReading | None:
     )
 
 
-def others_cpus_busy(before: CpuReading | None, after: CpuReading | None) -> float | None:
-    """How many CPUs, on average between two readings, all but our children kept busy."""
+def others_cpus_busy(
+    before: CpuReading | None, after: CpuReading | None, *, apart: float = 0.0
+) -> float | None:
+    """How many CPUs, on average between two readings, all but our children kept busy.
+
+    `apart` are CPU seconds that were ours as well, though not our children's.
+    """
     if before is None or after is None or after.at <= before.at:
         return None
-    others = (after.machine - before.machine) - (after.children - before.children)
+    others = (after.machine - before.machine) - (after.children - before.children) - apart
     return round(max(0.0, others) / (after.at - before.at), 2)
 
 

@@ -14,8 +14,9 @@ from pathlib import Path
 from kvdyno.model.point import Point
 from kvdyno.model.record import Metric, Outcome, OutcomeError, PhaseOutcome
 
-from .driver import LOG, PROPERTIES, Places, ycsb_flags
-from .process import Ending
+from .cage import Places
+from .driver import LOG, PROPERTIES, ycsb_flags
+from .watch import Ending
 
 # Each binding has its own word for the store's folder; upstream ignores the words of the others.
 _FOLDER_WORDS = ("dbname", "dbpath", "home")
@@ -70,9 +71,9 @@ class ExternalDriver:
             [self._io, *samples], key=lambda sample: sample.get("wchar", 0) + sample.get("rchar", 0)
         )
 
-    def collect(self, places: Places, *, ending: Ending) -> tuple[Outcome | None, str]:
+    def collect(self, output: Path, *, ending: Ending) -> tuple[Outcome | None, str]:
         """See Driver."""
-        text = (places.output / LOG).read_text("utf-8", errors="replace")
+        text = (output / LOG).read_text("utf-8", errors="replace")
         phases = parse_phases(text, started_at=self._started_at, io=self._io)
         if not phases and ending.exit_status == 0:
             return None, "it printed no `throughput(ops/sec)` line"

@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Protocol
 
 from kvdyno.errors import HostError, Interrupted
+from kvdyno.model.engine import RunnerName
 from kvdyno.model.point import Dataset, Point, Run
 from kvdyno.model.project import Project
 from kvdyno.model.record import Failure, Record
@@ -21,9 +22,9 @@ from .cage import Warden
 from .disk import demand_real_disk, first_special_file, free_bytes, needed_bytes, remove_tree
 from .environment import Surveyor
 from .owner import is_leftover, owned_name
-from .process import Progress
 from .snapshots import Snapshot, Snapshots
 from .warden import choose_warden
+from .watch import Progress
 
 #: Where snapshots are kept, by whether the loads were uncapped.
 _SHELVES = {False: "snapshots", True: "snapshots-uncapped"}
@@ -58,8 +59,8 @@ class LocalRunner:
     """Executes runs under caps, as a context: entering looks the machine over, leaving puts it back.
 
     Only one sweep may run on a machine (the caller holds the sweep lock). `cpus` confines drivers to these
-    CPUs. Raises HostError on entering if caps cannot be enforced and `uncapped` was not said, or if the data
-    folder is in memory.
+    CPUs; `runners` are those of the engines that will be run. Raises HostError on entering if caps cannot be
+    enforced and `uncapped` was not said, or if the data folder is in memory.
     """
 
     def __init__(
@@ -70,6 +71,7 @@ class LocalRunner:
         loads: LoadSink,
         uncapped: bool = False,
         cpus: tuple[int, ...] | None = None,
+        runners: Collection[RunnerName] = frozenset({"local"}),
         choose: Callable[..., Warden] = choose_warden,
     ) -> None:
         self._project = project
@@ -77,7 +79,9 @@ class LocalRunner:
         self._loads = loads
         self._uncapped = uncapped
         self._cpus = cpus
+        self._runners = runners
         self._choose = choose
+        self._exit = contextlib.ExitStack()
         # A load under the cap and one without it may leave different files: they are not shared.
         self._snapshots = Snapshots(project.data / _SHELVES[uncapped])
         self._work = project.data / "work" / owned_name(sweep_id)
@@ -99,12 +103,17 @@ class LocalRunner:
                 remedy="set KVDYNO_DATA to a folder that you may write",
             ) from failure
         demand_real_disk(self._project.data)
-        self._setting = Setting(
-            sweep_id=self._sweep_id,
-            warden=self._choose(self._sweep_id, uncapped=self._uncapped),
-            cpus=_usable_cpus(self._cpus),
-        )
-        self.removed_leftovers = tidy(self._project, warden=self._setting.warden)
+        cpus = _usable_cpus(self._cpus)
+        with contextlib.ExitStack() as undo:
+            wardens = {
+                runner: undo.enter_context(
+                    contextlib.closing(self._choose(self._sweep_id, uncapped=self._uncapped, runner=runner))
+                )
+                for runner in self._runners
+            }
+            self._setting = Setting(sweep_id=self._sweep_id, wardens=wardens, cpus=cpus)
+            self.removed_leftovers = tidy(self._project, wardens=wardens.values())
+            self._exit = undo.pop_all()
         return self
 
     def __exit__(
@@ -114,12 +123,12 @@ class LocalRunner:
         try:
             remove_tree(self._work)
         finally:
-            self._setting.warden.close()
+            self._exit.close()
 
     @property
-    def warden(self) -> Warden:
-        """How runs are confined, once entered."""
-        return self._setting.warden
+    def confinement(self) -> str:
+        """How runs are confined, once entered, and why so."""
+        return "; ".join(f"{each.kind}: {each.why}" for each in self._setting.wardens.values())
 
     def prepare(
         self,
@@ -290,13 +299,13 @@ class LocalRunner:
         return draft.finish("disk_full", failure=Failure(reason=reason))
 
 
-def tidy(project: Project, *, warden: Warden, snapshots: bool = False) -> tuple[str, ...]:
+def tidy(project: Project, *, wardens: Iterable[Warden], snapshots: bool = False) -> tuple[str, ...]:
     """Remove what killed sweeps left and, if asked, every snapshot; returns names. Raises HostError.
 
     Processes go first, then the files that they may still have written. Only the holder of the sweep lock
     may do this.
     """
-    removed = list(warden.remove_leftovers())
+    removed = [name for warden in wardens for name in warden.remove_leftovers()]
     for folder in sorted((project.data / "work").glob("*")):
         if is_leftover(folder.name):
             remove_tree(folder)

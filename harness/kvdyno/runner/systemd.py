@@ -11,14 +11,17 @@ import contextlib
 import os
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from kvdyno.errors import HostError
+from kvdyno.model.engine import RunnerName
 
-from .cage import LAUNCH_FAILED, Cage, read_counter, read_number, read_pids, wait_until
+from .cage import LAUNCH_FAILED, Process, Task, read_counter, read_number, read_pids, wait_until
 from .owner import PREFIX, is_leftover
+from .process import HostProcess
 
 _SECONDS_MAX = 30
 _PROBE_CAP_BYTES = 64 << 20
@@ -84,8 +87,12 @@ class ScopeCage:
         """The unit's name."""
         return self.unit
 
-    def command(self, argv: Sequence[str]) -> list[str]:
+    def start(self, task: Task) -> Process:
         """See Cage."""
+        return HostProcess(task, wrap=self.command, end_others=self.kill)
+
+    def command(self, argv: Sequence[str]) -> list[str]:
+        """`argv`, wrapped so that it starts inside."""
         cap = str(_whole_pages(self.cap_bytes)) if self.cap_bytes else "max"
         holder = ["/bin/sh", "-c", _HOLDER_SCRIPT, str(self.report), str(self.mount), cap, *argv]
         return [*self.systemctl.scope(self.unit, cap_bytes=self.cap_bytes), *holder]
@@ -136,8 +143,10 @@ class ScopeCage:
 class SystemdWarden:
     """Makes scopes named after this process."""
 
+    runner: RunnerName = "local"
     kind = "systemd"
     capped = True
+    details: Mapping[str, object] = MappingProxyType({})
 
     def __init__(self, *, user: bool, mount: Path, name: str, why: str) -> None:
         self.why = why
@@ -147,7 +156,7 @@ class SystemdWarden:
         self._count = 0
 
     @contextlib.contextmanager
-    def cage(self, *, cap_bytes: int) -> Iterator[Cage]:
+    def cage(self, *, cap_bytes: int) -> Iterator[ScopeCage]:
         """See Warden."""
         self._count += 1
         unit = f"{self._name}.{self._count}.scope"

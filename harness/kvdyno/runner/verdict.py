@@ -9,7 +9,7 @@ from pathlib import Path
 from kvdyno.model.record import Failure, Outcome, RunStatus
 
 from .cage import LAUNCH_FAILED
-from .process import Ending
+from .watch import Ending
 
 #: Exit statuses of a driver (docs/formats.md) that say more than that it failed.
 WRONG_USAGE, WRONG_DATA, STOPPED = 1, 3, 4
@@ -34,7 +34,7 @@ class Evidence:
 
 
 def judge(evidence: Evidence) -> tuple[RunStatus, Failure | None]:
-    """The status, and for all but `ok` the failure. An out-of-memory kill outweighs all else."""
+    """The status, and for all but `ok` the failure. An out-of-memory kill outweighs all but a fault."""
     status, reason = _status_and_reason(evidence)
     if status == "ok":
         return "ok", None
@@ -49,6 +49,8 @@ def judge(evidence: Evidence) -> tuple[RunStatus, Failure | None]:
 
 def _status_and_reason(evidence: Evidence) -> tuple[RunStatus, str]:
     ending = evidence.ending
+    if ending.fault:
+        return "failed", ending.fault
     if ending.oom_kills and ending.ran_into_cap:
         return "out_of_memory", _memory_reason(evidence)
     if ending.oom_kills:

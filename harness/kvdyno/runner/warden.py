@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from kvdyno.errors import HostError
+from kvdyno.model.engine import RunnerName
 
-from .cage import Cage, Warden
+from .cage import Cage, Process, Task, Warden
 from .cgroup import V1, V2, CgroupWarden
 from .owner import owned_name
+from .process import HostProcess
 from .systemd import SystemdWarden, probe
 
 _OR_UNCAPPED = "or say --uncapped: numbers without a cap, and every record says so"
@@ -23,9 +25,9 @@ class OpenCage:
 
     place = ""
 
-    def command(self, argv: Sequence[str]) -> list[str]:
+    def start(self, task: Task) -> Process:
         """See Cage."""
-        return list(argv)
+        return HostProcess(task, wrap=list, end_others=self.kill)
 
     def pids(self) -> list[int]:
         """Nobody keeps a list."""
@@ -56,8 +58,10 @@ class NoWarden:
     """What `--uncapped` gets where nothing else works."""
 
     why: str
+    runner: RunnerName = "local"
     kind: str = "none"
     capped: bool = False
+    details: Mapping[str, object] = field(default_factory=dict)
 
     @contextlib.contextmanager
     def cage(self, *, cap_bytes: int) -> Iterator[Cage]:
@@ -77,14 +81,19 @@ def choose_warden(
     sweep_id: str,
     *,
     uncapped: bool = False,
+    runner: RunnerName = "local",
     root: Path = Path("/"),
     probe_systemd: Callable[..., None] = probe,
 ) -> Warden:
-    """The way of capping that fits this machine; with `uncapped`, none at all.
+    """The runner's way of capping that fits this machine; with `uncapped`, none at all.
 
     `root` is where `proc` and `sys` are looked for. Raises HostError, with the remedy, if no cap can be
     enforced: a run without its cap is never an accident.
     """
+    if runner == "docker":
+        from .docker import DockerWarden  # its library takes its time to import
+
+        return DockerWarden(sweep_id, capped=not uncapped)
     if uncapped:
         return NoWarden(why="--uncapped was asked for")
     name = owned_name(sweep_id)

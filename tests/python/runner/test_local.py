@@ -324,8 +324,8 @@ def test_tidying_needs_no_real_disk(project: Project) -> None:
         (kept / "manifest.json").touch()
         (in_memory.data / "work" / "kvdyno-dead-4194305-77").mkdir(parents=True)
         warden = choose_warden("test", uncapped=True)
-        assert tidy(in_memory, warden=warden) == ("kvdyno-dead-4194305-77",)
-        assert tidy(in_memory, warden=warden, snapshots=True) == ("d" * 64,)
+        assert tidy(in_memory, wardens=[warden]) == ("kvdyno-dead-4194305-77",)
+        assert tidy(in_memory, wardens=[warden], snapshots=True) == ("d" * 64,)
         assert not kept.exists()
     finally:
         shutil.rmtree(in_memory.data)

@@ -8,18 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from kvdyno.runner.process import Ending
 from kvdyno.runner.verdict import Evidence, judge, read_tail
+from kvdyno.runner.watch import Ending
 
 ENDING = Ending(
     exit_status=0,
     signal=None,
     timed_out=False,
+    fault="",
     oom_kills=0,
     ran_into_cap=True,
     limits_swap=True,
     peak_bytes=1,
     seconds=1,
+    cpu_seconds_apart=0,
     progressed=True,
 )
 EVIDENCE = Evidence(
@@ -36,6 +38,7 @@ EVIDENCE = Evidence(
 @pytest.mark.parametrize(
     ("changes", "status", "said"),
     [
+        ({"fault": "the daemon went away", "oom_kills": 1}, "failed", "the daemon went away"),
         ({"oom_kills": 1, "timed_out": True, "signal": 9, "exit_status": None}, "out_of_memory", "64 MiB"),
         ({"oom_kills": 1, "progressed": False}, "out_of_memory", "too small for the driver itself"),
         ({"timed_out": True, "exit_status": 4}, "timeout", "9 s"),
