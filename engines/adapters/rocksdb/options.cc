@@ -1,4 +1,4 @@
-#include "options.h"
+#include "kvdyno/rocksdb/options.h"
 
 #include <rocksdb/cache.h>
 #include <rocksdb/convenience.h>

@@ -1,4 +1,4 @@
-#include "options.h"
+#include "kvdyno/rocksdb/options.h"
 
 #include <gtest/gtest.h>
 #include <rocksdb/cache.h>

@@ -2,9 +2,9 @@
 // An adapter owns one open store and its options; it must not know workloads, phases or
 // measurements. A newcomer implements Adapter and Session, and a factory function.
 //
-// Threads: Open, Settle and Close are called by one thread while no session is in use; Sample
-// may be called by one other thread at any time between Open and Close. A session belongs
-// to one thread; different sessions run at the same time.
+// Threads: Open, Settle and Close are called by one thread while no session is in use; Sample and
+// TakeEvents may be called by one other thread at any time between Open and Close. A session
+// belongs to one thread; different sessions run at the same time.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kvdyno/api/event.h"
 #include "kvdyno/api/options.h"
 #include "kvdyno/base/status.h"
 
@@ -106,6 +107,10 @@ class Adapter {
 
   // Appends this moment's counters. Cheap enough to be called every second.
   virtual void Sample(std::vector<Counter>* counters) = 0;
+
+  // Appends the events that ended since the last call. Called every second while work goes on, and
+  // once more after Close, when those that had not ended are told too.
+  virtual void TakeEvents(std::vector<Event>* /*events*/) {}
 
   // Releases the store; sessions are gone by then. Called once after an Open that succeeded, also
   // when the run failed; not after a failed Open, which leaves nothing to release.

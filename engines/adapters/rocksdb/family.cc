@@ -1,0 +1,69 @@
+#include "kvdyno/rocksdb/family.h"
+
+#include <rocksdb/version.h>
+
+#include <chrono>
+#include <thread>
+
+#include "counters.h"
+#include "session.h"
+#include "settle.h"
+
+// Inside the library, but in no public header, and so perhaps absent: a weak reference is null
+// then.
+namespace rocksdb::crc32c {
+std::string IsFastCrc32Supported() __attribute__((weak));
+}  // namespace rocksdb::crc32c
+
+namespace kvdyno::rocks {
+
+std::string RocksFamily::engine_version() const { return rocksdb::GetRocksVersionAsString(); }
+
+std::vector<std::string> RocksFamily::caveats() const {
+  if (rocksdb::crc32c::IsFastCrc32Supported == nullptr) return {};
+  const std::string support = rocksdb::crc32c::IsFastCrc32Supported();
+  if (support.starts_with("Supported")) return {};
+  return {"this build of RocksDB computes crc32c, the checksum of its log, in software"};
+}
+
+Status RocksFamily::Open(const OpenContext& context) {
+  rocksdb::Options options;
+  if (Status status = options_.Translate(&options); !status.ok()) return status;
+  options.create_if_missing = true;
+  if (options_.statistics) {
+    statistics_ = rocksdb::CreateDBStatistics();
+    statistics_->set_stats_level(rocksdb::StatsLevel::kExceptHistogramOrTimers);
+    options.statistics = statistics_;
+  }
+  if (Status status = Prepare(context, &options); !status.ok()) return status;
+  rocksdb::DB* db = nullptr;
+  const rocksdb::Status opened = rocksdb::DB::Open(options, context.directory, &db);
+  db_.reset(db);
+  sync_ = context.sync;
+  if (opened.ok()) Opened();
+  return TranslateOpen(opened);
+}
+
+std::unique_ptr<Session> RocksFamily::NewSession() { return MakeSession(db_.get(), sync_); }
+
+Status RocksFamily::Settle() {
+  if (Status flushed = Translate("flush", db_->Flush(rocksdb::FlushOptions())); !flushed.ok()) {
+    return flushed;
+  }
+  return WaitForBackgroundWork(db_.get(),
+                               [] { std::this_thread::sleep_for(std::chrono::milliseconds(1)); });
+}
+
+void RocksFamily::Sample(std::vector<Counter>* counters) {
+  SampleCounters(db_.get(), statistics_.get(), counters);
+}
+
+Status RocksFamily::Close() {
+  if (!db_) return Status::Ok();
+  Closing();
+  const rocksdb::Status closed = db_->Close();
+  db_.reset();
+  return Translate("close", closed);
+}
+
+}  // namespace kvdyno::rocks
