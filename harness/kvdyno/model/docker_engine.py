@@ -12,18 +12,23 @@ from kvdyno.errors import HostError
 _SOCKET = "unix:///var/run/docker.sock"
 
 
-def connect(*, timeout_seconds: float = 60) -> docker.DockerClient:
+def connect(*, timeout_seconds: int = 60) -> docker.DockerClient:
     """A client of the Docker Engine that DOCKER_HOST names, else of the usual socket; it has answered once.
 
     No single answer may take longer than `timeout_seconds`. Raises HostError when none answers.
     """
-    where = os.environ.get("DOCKER_HOST") or _SOCKET
+    where = address()
     try:
         client = docker.DockerClient(base_url=where, timeout=timeout_seconds)
         client.ping()
     except (DockerException, OSError) as error:
         raise _unreachable(where, error) from error
     return client
+
+
+def address() -> str:
+    """Where the Docker Engine is looked for."""
+    return os.environ.get("DOCKER_HOST") or _SOCKET
 
 
 def _unreachable(where: str, error: BaseException) -> HostError:
