@@ -1,13 +1,15 @@
 """Catalog: which engines are built, what each says of itself, and which presets it offers.
 
-Asks every driver binary to describe itself; knows no experiment.
+Asks every driver, a binary of this machine or one in an image, to describe itself; knows no experiment.
 """
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from ruamel.yaml import YAML
@@ -15,11 +17,22 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from kvdyno.errors import EngineError, SpecError
 from kvdyno.model.build import build_sha256
-from kvdyno.model.engine import Engine, EngineDescription
+from kvdyno.model.engine import Engine, EngineDescription, RunnerName
+from kvdyno.model.image import (
+    REMEDY,
+    check_image,
+    driver_path,
+    engines_with_images,
+    image_name,
+    source_sha256,
+)
 from kvdyno.model.options import parse_value, value_text
 from kvdyno.model.project import Project
 from kvdyno.model.schema import parse_json, validate
 from kvdyno.model.words import unknown
+
+if TYPE_CHECKING:
+    from docker import DockerClient
 
 _PREFIX = "kvdyno-"
 _DESCRIBE_SECONDS = 10
@@ -34,12 +47,14 @@ class _Preset(BaseModel):
     options: dict[str, str | int | float | bool] = {}
 
 
-def discover(project: Project) -> Mapping[str, Engine]:
-    """Every engine that is built, by name, in alphabetical order.
+def discover(project: Project, *, runner: RunnerName = "local") -> Mapping[str, Engine]:
+    """Every engine that is built for the runner, by name, in alphabetical order.
 
-    Raises EngineError when none is built or one cannot describe itself, and SpecError when a preset
-    file is wrong.
+    Raises EngineError when none is built, one cannot describe itself or an image is not of the present
+    sources; SpecError when a preset file is wrong; HostError when no Docker Engine answers.
     """
+    if runner == "docker":
+        return _discover_images(project)
     binaries = sorted(path for path in project.binaries.glob(_PREFIX + "*") if path.is_file())
     if not binaries:
         raise EngineError(
@@ -49,6 +64,17 @@ def discover(project: Project) -> Mapping[str, Engine]:
         )
     engines = (_engine(binary, adapters=project.adapters) for binary in binaries)
     return {engine.name: engine for engine in engines}
+
+
+def is_current(engine: Engine) -> bool:
+    """Whether the engine is still the build that was found. One that is being built anew is not.
+
+    An image is: its id, by which it is run, is never another image's.
+    """
+    try:
+        return engine.image is not None or build_sha256(engine.binary) == engine.binary_sha256
+    except OSError:
+        return False
 
 
 def describe(binary: Path) -> EngineDescription:
@@ -72,9 +98,80 @@ def describe(binary: Path) -> EngineDescription:
         said = done.stderr.decode(errors="replace").strip().splitlines()[-3:]
         ended = f"signal {-done.returncode}" if done.returncode < 0 else f"status {done.returncode}"
         raise EngineError(" | ".join([f"expected a description, found {ended}", *said]), where=where)
-    document = parse_json(done.stdout, where=where, error=EngineError)
+    return _parse_description(done.stdout, where=where)
+
+
+def _parse_description(said: bytes, *, where: str) -> EngineDescription:
+    document = parse_json(said, where=where, error=EngineError)
     validate(document, schema="describe", where=where, error=EngineError)
     return EngineDescription.model_validate(document)
+
+
+def _discover_images(project: Project) -> Mapping[str, Engine]:
+    from kvdyno.model.docker_engine import address, connect  # their library takes its time to import
+
+    with contextlib.closing(connect()) as client:
+        images = {
+            name: image_id
+            for name in engines_with_images(project)
+            if (image_id := _find_image(client, project, name)) is not None
+        }
+        if not images:
+            raise EngineError(
+                "no engine has an image: expected kvdyno-<engine>:latest",
+                where=address(),
+                remedy=REMEDY,
+            )
+        return {name: _image_engine(client, project, name, image_id) for name, image_id in images.items()}
+
+
+def _find_image(client: DockerClient, project: Project, name: str) -> str | None:
+    """The id of the engine's image, which may be measured; None if there is none.
+
+    Raises EngineError when it is of other sources, or for other processors.
+    """
+    from docker.errors import ImageNotFound
+
+    try:
+        image = client.images.get(image_name(name))
+    except ImageNotFound:
+        return None
+    check_image(
+        name,
+        labels=image.labels,
+        architecture=image.attrs["Architecture"],
+        expected_architecture=client.version()["Arch"],
+        expected_source=source_sha256(project, name),
+    )
+    return str(image.id)
+
+
+def _image_engine(client: DockerClient, project: Project, name: str, image_id: str) -> Engine:
+    where = f"{image_name(name)} --describe"
+    description = _parse_description(_describe_in(client, image_id, where=where), where=where)
+    return Engine(
+        name=name,
+        binary=Path(driver_path(name)),
+        binary_sha256=image_id.removeprefix("sha256:"),
+        description=description,
+        presets=_presets(project.adapters / name / "presets.yaml", description=description),
+        image=image_id,
+    )
+
+
+def _describe_in(client: DockerClient, image_id: str, *, where: str) -> bytes:
+    from docker.errors import APIError, ContainerError
+
+    try:
+        said = client.containers.run(
+            image_id, ["--describe"], network_mode="none", read_only=True, cap_drop=["ALL"], remove=True
+        )
+    except ContainerError as failure:
+        ended = f"expected a description, found status {failure.exit_status}"
+        raise EngineError(ended, where=where, remedy=REMEDY) from failure
+    except APIError as failure:
+        raise EngineError(f"cannot be run: {failure.explanation}", where=where, remedy=REMEDY) from failure
+    return bytes(said)
 
 
 def _engine(binary: Path, *, adapters: Path) -> Engine:

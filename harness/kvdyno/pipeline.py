@@ -18,9 +18,9 @@ import pandas as pd
 
 from kvdyno import catalog, doctor, plan, spec
 from kvdyno.errors import EngineError, HostError, Interrupted, UsageError
-from kvdyno.model.build import build_sha256
-from kvdyno.model.engine import Engine
+from kvdyno.model.engine import Engine, RunnerName
 from kvdyno.model.experiment import Experiment
+from kvdyno.model.image import REMEDY
 from kvdyno.model.point import Plan, Point, Run
 from kvdyno.model.project import Project
 from kvdyno.model.record import CONCLUSIVE, LASTING_FACTS, Record
@@ -37,6 +37,7 @@ class Request:
 
     experiment: str
     profile: str = "quick"
+    runner: RunnerName = "local"
     engines: tuple[str, ...] = ()
     only: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
@@ -88,16 +89,39 @@ class Observer(Protocol):
 
 def make_plan(project: Project, request: Request) -> tuple[Mapping[str, Engine], Plan]:
     """Discover the engines, check the experiment, resolve its points. Nothing runs but `--describe`."""
-    engines = catalog.discover(project)
-    experiment = spec.load_experiment(
-        request.experiment,
-        project=project,
-        catalog=engines,
-        profile=request.profile,
-        engines=request.engines or None,
-    )
+    engines = catalog.discover(project, runner=request.runner)
+    with _worded_for(request.runner):
+        experiment = spec.load_experiment(
+            request.experiment,
+            project=project,
+            catalog=engines,
+            profile=request.profile,
+            engines=request.engines or None,
+        )
     whole = plan.make_plan(experiment, catalog=engines, project=project)
+    _demand_runner(whole, runner=request.runner)
     return engines, plan.select(whole, only=request.only, exclude=request.exclude, repeat=request.repeat)
+
+
+@contextlib.contextmanager
+def _worded_for(runner: RunnerName) -> Iterator[None]:
+    """What is missing for Docker is an image."""
+    try:
+        yield
+    except EngineError as error:
+        if runner != "docker":
+            raise
+        raise EngineError(error.message, where=error.where, remedy=REMEDY) from error
+
+
+def _demand_runner(whole: Plan, *, runner: RunnerName) -> None:
+    for point in whole.points:
+        if point.engine.runner != runner:
+            raise UsageError(
+                f"{point.axes['engine']} cannot be run by {runner}: an upstream ycsb has no image",
+                where="--runner",
+                remedy="choose other engines with --engines",
+            )
 
 
 def stored(project: Project, whole: Plan, *, uncapped: bool = False) -> Mapping[str, Record]:
@@ -196,6 +220,7 @@ def sweep(project: Project, whole: Plan, *, how: Confinement, observer: Observer
             loads=_WatchedLoads(store, observer),
             uncapped=how.uncapped,
             cpus=how.cpus,
+            runners={point.engine.runner for point in whole.points},
         ) as runner:
             observer.started(len(todo), confined=runner.confinement, removed=runner.removed_leftovers)
             runner.prepare(todo, progress=observer.progress, force_snapshots=how.force)
@@ -215,11 +240,8 @@ def sweep(project: Project, whole: Plan, *, how: Confinement, observer: Observer
 
 def _demand_same_build(engine: Engine) -> None:
     """The plan's identities speak of the build that was hashed for them."""
-    try:
-        if build_sha256(engine.binary) == engine.binary_sha256:
-            return
-    except OSError:
-        pass  # gone: a build may be under way
+    if catalog.is_current(engine):
+        return
     raise EngineError(
         "rebuilt during the sweep; what was finished is stored",
         where=str(engine.binary),

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from kvdyno import __version__
 from kvdyno.errors import UsageError
+from kvdyno.model.engine import RunnerName
 from kvdyno.model.project import Project
 from kvdyno.store import CorruptRecord
 
@@ -90,6 +91,14 @@ ExcludeOption = Annotated[
 RepeatOption = Annotated[
     int | None,
     typer.Option("--repeat", metavar="N", help="Repetitions, instead of the experiment's."),
+]
+RunnerOption = Annotated[
+    RunnerName,
+    typer.Option(
+        "--runner",
+        "-r",
+        help="What confines the drivers: this machine's own cgroups, or Docker (`make images` first).",
+    ),
 ]
 UncappedOption = Annotated[
     bool, typer.Option("--uncapped", metavar="", help="Run without a memory cap; every record says so.")

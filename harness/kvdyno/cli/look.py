@@ -16,7 +16,7 @@ from kvdyno.model.words import nearest, unknown
 from kvdyno.store import RunStore
 
 from . import pages
-from .app import JsonOption, ResultsOption, app, console, print_json, project, warn_of
+from .app import JsonOption, ResultsOption, RunnerOption, app, console, print_json, project, warn_of
 
 
 @app.command(rich_help_panel="Look")
@@ -117,12 +117,12 @@ def compare(
 
 
 @app.command(rich_help_panel="Look")
-def engines(json: JsonOption = False) -> None:
+def engines(runner: RunnerOption = "local", json: JsonOption = False) -> None:
     """List the engines that are built here.
 
     Example: `kvdyno engines`
     """
-    found = catalog.discover(project())
+    found = catalog.discover(project(), runner=runner)
     if json:
         print_json([_engine_document(engine) for engine in found.values()])
     else:
@@ -140,13 +140,14 @@ def describe(
     driver: Annotated[
         bool, typer.Option("--driver", metavar="", help="The driver's properties instead.")
     ] = False,
+    runner: RunnerOption = "local",
     json: JsonOption = False,
 ) -> None:
     """Explain an engine: what it is, its presets, and every option with unit, range, default and effect.
 
     Example: `kvdyno describe rocksdb`
     """
-    found = catalog.discover(project())
+    found = catalog.discover(project(), runner=runner)
     if engine not in found:
         raise UsageError(unknown("engine", engine, found), where="kvdyno describe", remedy="kvdyno engines")
     if json:

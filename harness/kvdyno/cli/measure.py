@@ -11,6 +11,7 @@ import typer
 
 from kvdyno import pipeline
 from kvdyno.errors import RunFailures, UsageError
+from kvdyno.model.engine import RunnerName
 from kvdyno.model.point import Plan
 from kvdyno.model.project import Project
 from kvdyno.model.results import Analysis, ReportPaths
@@ -28,6 +29,7 @@ from .app import (
     ProfileOption,
     RepeatOption,
     ResultsOption,
+    RunnerOption,
     UncappedOption,
     app,
     console,
@@ -50,6 +52,7 @@ def plan(
     only: OnlyOption = None,
     exclude: ExcludeOption = None,
     repeat: RepeatOption = None,
+    runner: RunnerOption = "local",
     uncapped: UncappedOption = False,
     results: ResultsOption = None,
     data: DataOption = None,
@@ -62,7 +65,7 @@ def plan(
     Example: `kvdyno plan quickstart --profile small --only workload=a`
     """
     here = project(results=results, data=data)
-    request = _request(here, experiment, profile, engines, only, exclude, repeat)
+    request = _request(here, experiment, profile, engines, only, exclude, repeat, runner)
     _, whole = pipeline.make_plan(here, request)
     warn_of(pipeline.corrupt(here, whole))
     cached = pipeline.reusable(here, whole, how=pipeline.Confinement(uncapped=uncapped))
@@ -81,6 +84,7 @@ def run(
     only: OnlyOption = None,
     exclude: ExcludeOption = None,
     repeat: RepeatOption = None,
+    runner: RunnerOption = "local",
     force: Annotated[
         bool, typer.Option("--force", metavar="", help="Measure again what is stored already.")
     ] = False,
@@ -101,7 +105,7 @@ def run(
     Example: `kvdyno run quickstart --engines rocksdb,leveldb --repeat 5`
     """
     here = project(results=results, data=data)
-    request = _request(here, experiment, profile, engines, only, exclude, repeat)
+    request = _request(here, experiment, profile, engines, only, exclude, repeat, runner)
     _, whole = pipeline.make_plan(here, request)
     warn_of(pipeline.corrupt(here, whole))
     how = pipeline.Confinement(uncapped=uncapped, cpus=cpu_list(cpus), force=force)
@@ -129,6 +133,7 @@ def report(
     only: OnlyOption = None,
     exclude: ExcludeOption = None,
     repeat: RepeatOption = None,
+    runner: RunnerOption = "local",
     uncapped: UncappedOption = False,
     results: ResultsOption = None,
     json: JsonOption = False,
@@ -138,7 +143,7 @@ def report(
     Example: `kvdyno report quickstart`
     """
     here = project(results=results)
-    request = _request(here, experiment, profile, engines, only, exclude, repeat)
+    request = _request(here, experiment, profile, engines, only, exclude, repeat, runner)
     _, whole = pipeline.make_plan(here, request)
     warn_of(pipeline.corrupt(here, whole))
     found = pipeline.analyse(here, whole, records=pipeline.stored(here, whole, uncapped=uncapped).values())
@@ -156,6 +161,7 @@ def _request(
     only: Sequence[str] | None,
     exclude: Sequence[str] | None,
     repeat: int | None,
+    runner: RunnerName,
 ) -> pipeline.Request:
     if experiment is None:
         raise UsageError(
@@ -168,6 +174,7 @@ def _request(
         only=tuple(only or ()),
         exclude=tuple(exclude or ()),
         repeat=repeat,
+        runner=runner,
     )
 
 

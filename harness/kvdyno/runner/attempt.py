@@ -118,9 +118,12 @@ def attempt(draft: Draft, *, store: Path, progress: Callable[[Progress], None]) 
     """
     point = draft.run.point
     driver: Driver = ExternalDriver(point) if point.engine.external else NativeDriver(point)
-    # What the harness read of the program (its checksum) would be memory outside the cap.
-    with contextlib.suppress(FileNotFoundError):
-        evict_file(point.engine.binary)
+    if point.engine.image:
+        draft.details["image"] = point.engine.image
+    else:
+        # What the harness read of the program (its checksum) would be memory outside the cap.
+        with contextlib.suppress(FileNotFoundError):
+            evict_file(point.engine.binary)
     write_properties(draft.run_dir / PROPERTIES, point.properties)
     with draft.warden.cage(cap_bytes=point.cap_bytes) as cage:
         draft.place = cage.place

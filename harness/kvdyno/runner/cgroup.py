@@ -42,6 +42,17 @@ class Version:
     cap_hits: str | None
     peak: str
 
+    @property
+    def counters(self) -> tuple[str, ...]:
+        """The files that Counters reads."""
+        return (self.limits[0].file, self.swap_limit, self.events, self.peak)
+
+    @property
+    def container_files(self) -> tuple[str, ...]:
+        """The same as a container sees them, below /sys/fs/cgroup."""
+        folder = "memory/" if self.kind == "cgroup v1" else ""
+        return tuple(folder + name for name in self.counters)
+
 
 _NEAR_CAP_SHARE = 0.95
 
@@ -72,11 +83,36 @@ V2 = Version(
 
 
 @dataclass(frozen=True)
-class CgroupCage:
-    """A cgroup that holds one run."""
+class Counters:
+    """What the kernel says of a cgroup, in its folder or in copies of its files."""
 
     path: Path
     version: Version
+
+    def oom_kills(self) -> int:
+        """See Cage."""
+        return read_counter(self.path / self.version.events, "oom_kill")
+
+    def ran_into_cap(self) -> bool:
+        """See Cage."""
+        if self.version.cap_hits:
+            return read_counter(self.path / self.version.events, self.version.cap_hits) > 0
+        cap = read_number(self.path / self.version.limits[0].file)
+        peak = self.peak_bytes()
+        return cap is not None and peak is not None and peak >= _NEAR_CAP_SHARE * cap
+
+    def limits_swap(self) -> bool:
+        """See Cage."""
+        return (self.path / self.version.swap_limit).exists()
+
+    def peak_bytes(self) -> int | None:
+        """See Cage."""
+        return read_number(self.path / self.version.peak)
+
+
+@dataclass(frozen=True)
+class CgroupCage(Counters):
+    """A cgroup that holds one run."""
 
     @property
     def place(self) -> str:
@@ -108,26 +144,6 @@ class CgroupCage:
             return not inside
 
         wait_until(emptied, seconds=20, failure=f"{self.path}: processes outlive SIGKILL")
-
-    def oom_kills(self) -> int:
-        """See Cage."""
-        return read_counter(self.path / self.version.events, "oom_kill")
-
-    def ran_into_cap(self) -> bool:
-        """See Cage."""
-        if self.version.cap_hits:
-            return read_counter(self.path / self.version.events, self.version.cap_hits) > 0
-        cap = read_number(self.path / self.version.limits[0].file)
-        peak = self.peak_bytes()
-        return cap is not None and peak is not None and peak >= _NEAR_CAP_SHARE * cap
-
-    def limits_swap(self) -> bool:
-        """See Cage."""
-        return (self.path / self.version.swap_limit).exists()
-
-    def peak_bytes(self) -> int | None:
-        """See Cage."""
-        return read_number(self.path / self.version.peak)
 
 
 class CgroupWarden:
@@ -229,3 +245,35 @@ def _remove(path: Path) -> None:
         return True
 
     wait_until(removed, seconds=10, failure=f"{path}: this cgroup cannot be removed")
+
+
+def group_of(pid: int, *, root: Path = Path("/")) -> Path | None:
+    """The folder of the process's memory cgroup (v2: of its only one); None if it has gone."""
+    try:
+        lines = (root / f"proc/{pid}/cgroup").read_text().splitlines()
+    except OSError:
+        return None
+    groups = {
+        name: path for _, names, path in (line.split(":", 2) for line in lines) for name in names.split(",")
+    }
+    v1, v2 = memory_controllers(root)
+    if v1 and "memory" in groups:
+        return v1 / groups["memory"].lstrip("/")
+    return v2 / groups[""].lstrip("/") if v2 and "" in groups else None
+
+
+def memory_controllers(root: Path) -> tuple[Path | None, Path | None]:
+    """The folders where v1 and v2 offer a memory controller; the first, where one is mounted twice."""
+    try:
+        lines = (root / "proc/self/mounts").read_text().splitlines()
+    except OSError:
+        lines = []
+    v1 = v2 = None
+    for line in lines:
+        _, folder, kind, options = line.split()[:4]
+        place = root / folder.lstrip("/")
+        if kind == "cgroup" and "memory" in options.split(","):
+            v1 = v1 or place
+        if kind == "cgroup2" and "memory" in (place / "cgroup.controllers").read_text().split():
+            v2 = v2 or place
+    return v1, v2

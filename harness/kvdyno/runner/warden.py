@@ -12,7 +12,7 @@ from kvdyno.errors import HostError
 from kvdyno.model.engine import RunnerName
 
 from .cage import Cage, Process, Task, Warden
-from .cgroup import V1, V2, CgroupWarden
+from .cgroup import V1, V2, CgroupWarden, memory_controllers
 from .owner import owned_name
 from .process import HostProcess
 from .systemd import SystemdWarden, probe
@@ -97,7 +97,7 @@ def choose_warden(
     if uncapped:
         return NoWarden(why="--uncapped was asked for")
     name = owned_name(sweep_id)
-    v1, v2 = _memory_controllers(root)
+    v1, v2 = memory_controllers(root)
     if v1:
         _demand_writable(v1)
         return CgroupWarden(
@@ -131,23 +131,6 @@ def _choose_beside_systemd(v2: Path, *, name: str, probe_systemd: Callable[..., 
     manager = "user's systemd" if user else "systemd"
     why = f"the {manager} rules cgroup v2 at {v2}"
     return SystemdWarden(user=user, mount=v2, name=name, why=why)
-
-
-def _memory_controllers(root: Path) -> tuple[Path | None, Path | None]:
-    """The folders where v1 and v2 offer a memory controller; the first, where one is mounted twice."""
-    try:
-        lines = (root / "proc/self/mounts").read_text().splitlines()
-    except OSError:
-        lines = []
-    v1 = v2 = None
-    for line in lines:
-        _, folder, kind, options = line.split()[:4]
-        place = root / folder.lstrip("/")
-        if kind == "cgroup" and "memory" in options.split(","):
-            v1 = v1 or place
-        if kind == "cgroup2" and "memory" in (place / "cgroup.controllers").read_text().split():
-            v2 = v2 or place
-    return v1, v2
 
 
 def _init_name(root: Path) -> str:
