@@ -96,7 +96,7 @@ class PosixFileSystem final : public FileSystem {
   }
 
   Status Remove(const std::string& path) override {
-    return ::unlink(path.c_str()) == 0 ? Status::Ok() : ErrnoStatus("unlink", path, errno);
+    return std::remove(path.c_str()) == 0 ? Status::Ok() : ErrnoStatus("remove", path, errno);
   }
 
   Status Truncate(const std::string& path, uint64_t size) override {

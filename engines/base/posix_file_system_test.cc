@@ -299,8 +299,12 @@ TEST_F(PosixFileSystemTest, ChangesNamesAndSizes) {
   EXPECT_TRUE(files_->Exists(Path("b")));
   EXPECT_TRUE(files_->SyncDirectory(directory_).ok());
   EXPECT_EQ(Names(), (std::vector<std::string>{"b", "d"}));
-  ASSERT_TRUE(files_->Remove(Path("b")).ok());
+  EXPECT_EQ(files_->Rename(Path("b"), Path("d/b")).code(), Code::kOk);
+  EXPECT_EQ(files_->Remove(Path("d")).code(), Code::kIoError) << "not empty";
+  ASSERT_TRUE(files_->Remove(Path("d/b")).ok());
   EXPECT_EQ(Names(), std::vector<std::string>{"d"});
+  ASSERT_TRUE(files_->Remove(Path("d")).ok());
+  EXPECT_EQ(Names(), std::vector<std::string>{});
 }
 
 TEST_F(PosixFileSystemTest, SaysNotFoundForWhatIsNotThere) {

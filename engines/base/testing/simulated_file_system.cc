@@ -174,8 +174,14 @@ Status SimulatedFileSystem::Rename(const std::string& from, const std::string& t
 
 Status SimulatedFileSystem::Remove(const std::string& path) {
   return disk_->Modify("remove", path, kByPath, [&](bool last) {
-    Tree::Place place;
-    Status found = disk_->FindFile("remove", path, &place);
+    Tree::Place place = disk_->tree.Find(path);
+    Status found;
+    if (place.parent == nullptr || place.node == nullptr || !place.node->directory) {
+      found = disk_->FindFile("remove", path, &place);
+    } else if (!place.node->now.empty()) {
+      found = Status::IoError(
+          Complaint("remove", path, "expected an empty directory, got one with entries"));
+    }
     if (!found.ok() || !disk_->Happens(last)) return found;
     disk_->tree.Remove(place);
     disk_->Unlinked(place.node);

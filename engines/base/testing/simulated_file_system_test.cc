@@ -78,6 +78,11 @@ TEST_F(Simulated, IsAnOrdinaryFileSystemWhileThePowerIsOn) {
             (std::set<std::string>{"b", "inner"}));
   Ok(files_.Remove("/db/b"));
   EXPECT_FALSE(files_.Exists("/db/b"));
+  Create("/db/inner/c");
+  Fails(Code::kIoError, files_.Remove("/db/inner"));
+  Ok(files_.Remove("/db/inner/c"));
+  Ok(files_.Remove("/db/inner"));
+  EXPECT_FALSE(files_.Exists("/db/inner"));
 }
 
 TEST_F(Simulated, NamesWhatIsMissingOrOfAnotherKind) {
