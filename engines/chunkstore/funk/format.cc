@@ -275,7 +275,11 @@ std::string DecodeBlockRef(Reader* reader, uint64_t expected_offset, RunIndex* i
   }
   const size_t block = index->blocks.size();
   const bool continues = entries % 2 != 0;
-  if (block == 0 ? continues : key < index->first_key(block - 1)) {
+  // Versions of one key may fill blocks, and then several begin with it; but a block that begins
+  // like the one before continues it.
+  if (block == 0 ? continues
+                 : key < index->first_key(block - 1) ||
+                       (key == index->first_key(block - 1) && !continues)) {
     return "expected first keys in order, got block " + std::to_string(block) + " out of it";
   }
   BlockRef ref;

@@ -91,6 +91,34 @@ TEST_F(FormatTest, IndexesAreSafeOnAnyBytesWithRightChecksums) {
   }
 }
 
+TEST(Format, EqualFirstKeysMustContinue) {
+  for (const bool continues : {true, false}) {
+    RunIndex index;
+    for (uint32_t i = 0; i < 2; ++i) {
+      BlockRef ref;
+      ref.offset = uint64_t{100} * i;
+      ref.length = 100;
+      ref.entries = 3;
+      ref.continues = i > 0 && continues ? 1 : 0;
+      index.blocks.push_back(ref);
+    }
+    index.keys = "kkk";
+    index.key_ends = {1, 2, 3};
+    const std::string bytes = EncodeRunIndex(index);
+    RunFooter footer;
+    footer.index_offset = 200;
+    footer.index_length = bytes.size();
+    footer.blocks = 2;
+    footer.entries = 6;
+    footer.index_checksum = kvdyno::Crc32c(bytes);
+    RunIndex decoded;
+    const Status status = DecodeRunIndex(EncodeFooter(footer), bytes, &decoded);
+    EXPECT_EQ(status.ok(), continues) << status.ToString();
+    if (!status.ok()) continue;
+    EXPECT_EQ(decoded.Find("k"), 0u);
+  }
+}
+
 TEST(Format, NamesAnUnknownVersion) {
   std::string footer = EncodeFooter({});
   kvdyno::StoreFixed(footer.data() + 36, kRunFormat + 1);
