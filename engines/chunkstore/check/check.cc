@@ -128,6 +128,10 @@ Status CheckManifest(kvdyno::FileSystem* files, const std::string& directory, Ch
   Replay replay = ReplayManifest(content, path);
   if (!replay.status.ok()) report->problems.push_back(Line(replay.status));
   CheckState(replay.state, &report->problems);
+  if (replay.state.epoch >= kMaxEpoch && !replay.state.clean) {
+    report->problems.push_back(path + ": expected an epoch below " + std::to_string(kMaxEpoch) +
+                               ", which leaves room for the next, got the last one");
+  }
   *usable = replay.snapshot_complete;
   *state = std::move(replay.state);
   return Status::Ok();

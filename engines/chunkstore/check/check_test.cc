@@ -250,6 +250,72 @@ TEST_F(CheckTest, RepairPassesOverDamage) {
   EXPECT_TRUE(files_.Exists(Path("lost-2")));
 }
 
+TEST_F(CheckTest, RepairFindsTheBlocksOfARunWithoutItsIndex) {
+  const ExtentRef& first = tables_[0];
+  const uint64_t end = first.offset + first.length;
+  const std::string path = Path(SegmentName(first.segment));
+  ASSERT_TRUE(files_.Flip(path, 8 * (end - kFooterBytes - 10)).ok());  // in the index
+  const ExtentRef& second = tables_[1];
+  ASSERT_TRUE(files_.Flip(path, 8 * (second.offset + second.length - 10)).ok());  // in the footer
+  const CheckReport report = Repair();
+  ASSERT_EQ(report.problems.size(), 3u);
+  for (const size_t i : {0u, 1u}) {
+    EXPECT_NE(report.problems[i].find("found 100 of the 100 entries"), std::string::npos)
+        << report.problems[i];
+  }
+  EXPECT_EQ(ReadTables(), rows_);
+}
+
+TEST_F(CheckTest, RepairWithoutIndexEndsAtTheFirstDamagedBlock) {
+  const ExtentRef& first = tables_[0];
+  const std::string path = Path(SegmentName(first.segment));
+  ASSERT_TRUE(files_.Flip(path, 8 * (first.offset + first.length - kFooterBytes - 10)).ok());
+  ASSERT_TRUE(files_.Flip(path, 8 * (first.offset + 1500)).ok());  // in the third block
+  const CheckReport report = Repair();
+  EXPECT_NE(report.problems[0].find(" of the 100 entries of the run at offset 0 without it"),
+            std::string::npos)
+      << report.problems[0];
+  const Rows found = ReadTables();
+  EXPECT_LT(found.size(), rows_.size());
+  EXPECT_TRUE(found.contains(Key(1))) << "of the first block";
+  for (const auto& [key, value] : found) EXPECT_EQ(rows_[key], value);
+}
+
+TEST_F(CheckTest, RepairFindsWhatACutFileHasLeft) {
+  const ExtentRef& second = tables_[1];
+  const std::string path = Path(SegmentName(second.segment));
+  ASSERT_TRUE(files_.Truncate(path, second.offset + second.length / 2).ok());
+  Repair();
+  const Rows found = ReadTables();
+  EXPECT_TRUE(found.contains(Key(101)));
+  EXPECT_FALSE(found.contains(Key(199)));
+  for (const auto& [key, value] : found) EXPECT_EQ(rows_[key], value);
+}
+
+TEST_F(CheckTest, RepairOfAStoreAtItsLastEpochBeginsTheCountAnew) {
+  ManifestState state = manifest_->state();
+  state.epoch = kMaxEpoch - 1;
+  std::unique_ptr<Manifest> replaced;
+  ASSERT_TRUE(Manifest::Replace(&files_, kDirectory, state, &replaced).ok());
+  EXPECT_TRUE(Check().problems.empty());
+  state.epoch = kMaxEpoch;
+  state.clean = true;
+  for (const char* name : {"ring-0", "ring-1", "ring-2"}) (void)files_.Remove(Path(name));
+  ASSERT_TRUE(Manifest::Replace(&files_, kDirectory, state, &replaced).ok());
+  EXPECT_TRUE(Check().problems.empty()) << "it can be opened as it is";
+  WriteRing();
+  state.clean = false;
+  ASSERT_TRUE(Manifest::Replace(&files_, kDirectory, state, &replaced).ok());
+  const CheckReport report = Check();
+  ASSERT_EQ(report.problems.size(), 1u);
+  EXPECT_NE(report.problems[0].find("expected an epoch below 65535"), std::string::npos);
+  Repair();
+  EXPECT_EQ(ReadTables(), rows_);
+  ASSERT_TRUE(Manifest::Open(&files_, kDirectory, true, &replaced).ok());
+  EXPECT_EQ(replaced->state().epoch, 1u);
+  EXPECT_EQ(replaced->state().flushed_version, MakeVersion(1, 520));
+}
+
 TEST_F(CheckTest, ARepairThatFailsLeavesAStoreThatIsSound) {
   FaultFileSystem failing(&files_);
   RepairOptions options;

@@ -118,6 +118,7 @@ class Repair {
   struct Waiting {
     std::string first_key;
     ExtentRef extent;
+    bool indexed;  // else its index cannot be read
   };
   // An input of the merge: a run or a stage.
   struct Source {
@@ -152,21 +153,29 @@ class Repair {
     std::sort(runs.begin(), runs.end(),
               [&](const ExtentRef& a, const ExtentRef& b) { return place(a) < place(b); });
     runs.erase(std::unique(runs.begin(), runs.end()), runs.end());
-    for (const ExtentRef& extent : runs) {
-      std::unique_ptr<RunFile> run;
-      const Status status = RunFile::Open(&segments_, extent, &run);
-      if (status.ok()) {
-        waiting_.push_back({std::string(run->index().first_key(0)), extent});
-      } else {
-        report_->problems.push_back(Line(status) + "; lost the run of " +
-                                    std::to_string(extent.entries) + " entries at offset " +
-                                    std::to_string(extent.offset));
-      }
-    }
+    for (const ExtentRef& extent : runs) CollectRun(extent);
     std::sort(waiting_.begin(), waiting_.end(), [](const Waiting& a, const Waiting& b) {
       return a.first_key > b.first_key;  // taken from the back
     });
     return Status::Ok();
+  }
+
+  void CollectRun(const ExtentRef& extent) {
+    std::unique_ptr<RunFile> run;
+    const Status status = RunFile::Open(&segments_, extent, &run);
+    if (!status.ok()) {
+      const Status found = RunFile::OpenByBlocks(&segments_, extent, &run);
+      uint64_t entries = 0;
+      if (found.ok()) {
+        for (const BlockRef& block : run->index().blocks) entries += block.entries;
+      }
+      report_->problems.push_back(Line(status) + "; found " + std::to_string(entries) + " of the " +
+                                  std::to_string(extent.entries) +
+                                  " entries of the run at offset " + std::to_string(extent.offset) +
+                                  " without it");
+      if (!found.ok()) return;
+    }
+    waiting_.push_back({std::string(run->index().first_key(0)), extent, status.ok()});
   }
 
   void FindAllRuns(std::vector<ExtentRef>* runs) {
@@ -217,8 +226,11 @@ class Repair {
   void OpenWaiting() {
     while (!waiting_.empty() &&
            (heap_.empty() || waiting_.back().first_key <= heap_.top()->entry().key)) {
+      const ExtentRef& extent = waiting_.back().extent;
       std::unique_ptr<RunFile> run;
-      const Status status = RunFile::Open(&segments_, waiting_.back().extent, &run);
+      const Status status = waiting_.back().indexed
+                                ? RunFile::Open(&segments_, extent, &run)
+                                : RunFile::OpenByBlocks(&segments_, extent, &run);
       if (status.ok()) {
         auto source = std::make_unique<Source>();
         source->run = std::make_unique<SalvageCursor>(std::move(run), report_);
@@ -252,10 +264,11 @@ class Repair {
       if (IsValidVersion(entry.version) && (!has_last || last_key != entry.key)) {
         last_key = entry.key;
         has_last = true;
-        newest_ = std::max(newest_, entry.version);
+        newest_ = std::max(newest_, NumberOf(entry.version));
         ++report_->entries;
         if (entry.type == EntryType::kValue) {
-          Status status = writer_.Add(entry);
+          const Version version = MakeVersion(1, NumberOf(entry.version));
+          Status status = writer_.Add({entry.key, entry.value, version, entry.type});
           if (!status.ok()) return status;
         }
       }
@@ -269,14 +282,17 @@ class Repair {
     return Status::Ok();
   }
 
+  // The count of unclean ends begins anew, with all rows in the first epoch. Numbers go on, so that
+  // nothing that was left in the ring can be taken for a later write.
   Status Install() {
     ManifestState state;
     Status status = writer_.Finish(&state);
     if (!status.ok()) return status;
     const ManifestState& before = salvaged_.state;
     state.flushed_sequence = std::max(before.flushed_sequence, ring_recovery_.sequence);
-    state.flushed_version = std::max({newest_, before.flushed_version, ring_recovery_.last});
-    state.epoch = std::max(before.epoch, EpochOf(state.flushed_version));
+    state.flushed_version = MakeVersion(
+        1, std::max({newest_, NumberOf(before.flushed_version), NumberOf(ring_recovery_.last)}));
+    state.epoch = 1;
     std::unique_ptr<Manifest> manifest;
     status = Manifest::Replace(files_, directory_, std::move(state), &manifest);
     if (status.ok()) manifest_number_ = manifest->number();
@@ -292,8 +308,8 @@ class Repair {
   }
 
   Status MoveOldFiles() {
-    std::string folder = directory_ + "/lost";
-    for (int i = 2; files_->Exists(folder); ++i) folder = directory_ + "/lost-" + std::to_string(i);
+    std::string folder = directory_ + "/" + LostFolderName(1);
+    for (int i = 2; files_->Exists(folder); ++i) folder = directory_ + "/" + LostFolderName(i);
     ring_.reset();
     ring_recovery_.stages.clear();
     Status status = files_->CreateDirectory(folder);
@@ -320,11 +336,21 @@ class Repair {
   std::vector<Waiting> waiting_;
   std::map<const Source*, std::unique_ptr<Source>> sources_;
   std::priority_queue<Source*, std::vector<Source*>, Later> heap_;
-  Version newest_ = 0;
+  uint64_t newest_ = 0;  // number of a version
   uint64_t manifest_number_ = 0;
 };
 
 }  // namespace
+
+std::string LostFolderName(int nth) { return nth == 1 ? "lost" : "lost-" + std::to_string(nth); }
+
+bool IsLostFolderName(std::string_view name) {
+  constexpr std::string_view kPrefix = "lost-";
+  if (name == LostFolderName(1)) return true;
+  if (!name.starts_with(kPrefix)) return false;
+  name.remove_prefix(kPrefix.size());
+  return !name.empty() && name.find_first_not_of("0123456789") == std::string_view::npos;
+}
 
 Status RepairStore(FileSystem* files, const std::string& directory, const RepairOptions& options,
                    CheckReport* report) {

@@ -2,16 +2,22 @@
 // Reads all entries that it finds, keeps the newest of each key, and writes them to new segments
 // under a new manifest. The files of before are moved to a folder lost/ (lost-2/ …) once the new
 // ones are durable, so that nothing is destroyed; it takes as much free space as the store holds.
+// Versions are made anew, all of the first epoch.
 // The caller holds the directory's lock. One thread.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "chunkstore/store.h"
 #include "kvdyno/base/file_system.h"
 
 namespace chunkstore {
+
+// Of the folder for the files of before the nth repair: "lost", "lost-2", …
+std::string LostFolderName(int nth);
+bool IsLostFolderName(std::string_view name);
 
 struct RepairOptions {
   uint64_t chunk_bytes = uint64_t{4} << 20;     // of a table

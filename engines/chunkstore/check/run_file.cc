@@ -3,7 +3,47 @@
 #include <algorithm>
 #include <utility>
 
+#include "kvdyno/base/coding.h"
+
 namespace chunkstore {
+
+namespace {
+
+// To the end of the entry at *at; false when there is none.
+bool SkipEntry(std::string_view bytes, size_t* at) {
+  kvdyno::Reader reader(bytes.substr(*at));
+  EntryType type{};
+  uint64_t key_length = 0, value_length = 0;
+  Version version = 0;
+  std::string_view key, value;
+  reader.Fixed(&type);
+  reader.Varint(&key_length);
+  reader.Varint(&value_length);
+  reader.Fixed(&version);
+  reader.Bytes(key_length, &key);
+  reader.Bytes(value_length, &value);
+  *at = bytes.size() - reader.rest().size();
+  return !reader.failed() && (type == EntryType::kValue || type == EntryType::kDeletion);
+}
+
+// The length of the block that the bytes begin with, 0 if there is none. A block does not tell its
+// length: it ends where as many offsets follow as entries went before, with the right checksum.
+size_t BlockLength(std::string_view bytes) {
+  size_t end = 0;
+  for (uint32_t count = 1; SkipEntry(bytes, &end); ++count) {
+    const size_t length = end + count * sizeof(uint32_t) + kBlockTrailerBytes;
+    if (length > bytes.size()) return 0;
+    const char* trailer = bytes.data() + length - kBlockTrailerBytes;
+    BlockView view;
+    if (kvdyno::LoadFixed<uint32_t>(trailer) == count &&
+        BlockView::Parse(bytes.substr(0, length), true, &view).empty()) {
+      return length;
+    }
+  }
+  return 0;
+}
+
+}  // namespace
 
 Status SegmentFiles::Open(uint64_t segment, const kvdyno::RandomAccessFile** file) {
   auto at = open_.find(segment);
@@ -53,6 +93,50 @@ Status RunFile::Open(SegmentFiles* segments, const ExtentRef& extent,
   Status status = opened->ReadIndex();
   if (status.ok()) *run = std::move(opened);
   return status;
+}
+
+Status RunFile::OpenByBlocks(SegmentFiles* segments, const ExtentRef& extent,
+                             std::unique_ptr<RunFile>* run) {
+  uint64_t size = 0;
+  Status status = segments->Size(extent.segment, &size);
+  if (!status.ok()) return status;
+  const uint64_t left = size - std::min(size, extent.offset);
+  std::string bytes;
+  status = segments->Read(extent.segment, extent.offset, std::min(extent.length, left), &bytes);
+  if (!status.ok()) return status;
+  std::unique_ptr<RunFile> opened(new RunFile(segments, extent));
+  std::string last_key;
+  std::string_view rest = bytes;
+  for (size_t length = BlockLength(rest); length > 0; length = BlockLength(rest)) {
+    opened->AddBlock(rest.substr(0, length), &last_key);
+    rest.remove_prefix(length);
+  }
+  RunIndex& index = opened->index_;
+  if (index.blocks.empty()) {
+    return Status::Corruption("expected a block, got none that is whole")
+        .WithPlace(segments->PathOf(extent.segment), extent.offset);
+  }
+  index.keys.append(last_key);
+  index.key_ends.push_back(static_cast<uint32_t>(index.keys.size()));
+  index.Seal();
+  *run = std::move(opened);
+  return Status::Ok();
+}
+
+void RunFile::AddBlock(std::string_view bytes, std::string* last_key) {
+  const BlockView view(bytes);
+  const std::string_view first_key = view.at(0).key;
+  BlockRef ref;
+  if (!index_.blocks.empty()) {
+    ref.offset = index_.blocks.back().offset + index_.blocks.back().length;
+    ref.continues = first_key == *last_key ? 1 : 0;
+  }
+  ref.length = static_cast<uint32_t>(bytes.size());
+  ref.entries = view.size() & 0x7fffffff;
+  index_.blocks.push_back(ref);
+  index_.keys.append(first_key);
+  index_.key_ends.push_back(static_cast<uint32_t>(index_.keys.size()));
+  last_key->assign(view.at(view.size() - 1).key);
 }
 
 Status RunFile::ReadIndex() {

@@ -38,6 +38,11 @@ class RunFile {
   // Reads footer and index. `segments` must outlive the run.
   static Status Open(SegmentFiles* segments, const ExtentRef& extent,
                      std::unique_ptr<RunFile>* run);
+  // Without footer and index: the blocks from the run's beginning to the first that cannot be read.
+  // Nothing behind that one is looked for, since the bytes of a value may look like blocks.
+  // Corruption when not even the first can be read.
+  static Status OpenByBlocks(SegmentFiles* segments, const ExtentRef& extent,
+                             std::unique_ptr<RunFile>* run);
 
   const ExtentRef& extent() const { return extent_; }
   const RunIndex& index() const { return index_; }
@@ -49,6 +54,7 @@ class RunFile {
  private:
   RunFile(SegmentFiles* segments, const ExtentRef& extent) : segments_(segments), extent_(extent) {}
   Status ReadIndex();
+  void AddBlock(std::string_view bytes, std::string* last_key);
 
   SegmentFiles* segments_;
   ExtentRef extent_;

@@ -17,6 +17,7 @@ using kvdyno::Status;
 // grow.
 using Version = uint64_t;
 inline constexpr int kEpochShift = 48;
+inline constexpr uint64_t kMaxEpoch = (uint64_t{1} << (64 - kEpochShift)) - 1;
 inline constexpr Version kNumberMask = (Version{1} << kEpochShift) - 1;
 inline constexpr Version kNewest = UINT64_MAX;
 inline uint64_t EpochOf(Version version) { return version >> kEpochShift; }

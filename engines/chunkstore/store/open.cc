@@ -194,16 +194,17 @@ std::vector<EpochEnd> EndedEpochs(const ManifestState& manifest, Version last) {
 Status StoreImpl::BeginEpoch(const RingRecovery& ring) {
   const ManifestState& manifest = state_.manifest->state();
   const Version last = std::max(manifest.flushed_version, ring.last);
-  constexpr uint64_t kEpochs = uint64_t{1} << (64 - kEpochShift);
   Edit edit;
   edit.has_clean = true;
   edit.clean = false;
   uint64_t epoch = std::max<uint64_t>(manifest.epoch, 1);
   if (!manifest.clean || !ring.stages.empty() || manifest.epoch == 0) {
     epoch = manifest.epoch + 1;
-    if (epoch >= kEpochs) {
-      return Status::Internal("open " + state_.directory +
-                              ": expected fewer than 65536 recoveries");
+    if (epoch > kMaxEpoch) {
+      return Status::ReadOnly("open " + state_.directory + ": expected at most " +
+                              std::to_string(kMaxEpoch) +
+                              " openings after an unclean end, got one more; a read-only open "
+                              "works, and Repair begins the count anew");
     }
     edit.has_epoch = true;
     edit.epoch = epoch;

@@ -1,6 +1,7 @@
 // A store's life: making, opening, refusing, closing, and what is there after a process or the
 // power died.
 #include "core/entry.h"
+#include "manifest/manifest.h"
 #include "store/store_fixture.h"
 
 namespace chunkstore {
@@ -72,7 +73,7 @@ TEST_F(OpenTest, EveryCallIsRefusedAfterClose) {
   Open();
   Put("a", "1");
   ASSERT_TRUE(IsOk(store_->Close()));
-  EXPECT_TRUE(IsOk(store_->Close())) << "closing again does nothing";
+  EXPECT_TRUE(IsOk(store_->Close())) << "closing again is Ok and does nothing";
   WriteBatch batch;
   batch.Put("b", "2");
   std::string value;
@@ -214,6 +215,42 @@ TEST_F(OpenTest, AHundredEndsWithoutClose) {
   ExpectAll();
 }
 
+TEST_F(OpenTest, AfterTheLastEpochARepairIsNeeded) {
+  Open();
+  PutMany(0, 300, 50);
+  ASSERT_TRUE(IsOk(store_->Close()));
+  store_.reset();
+  std::unique_ptr<Manifest> manifest;
+  ASSERT_TRUE(IsOk(Manifest::Open(&files_, kDirectory, true, &manifest)));
+  ManifestState state = manifest->state();
+  state.epoch = kMaxEpoch;
+  ASSERT_TRUE(IsOk(Manifest::Replace(&files_, kDirectory, state, &manifest)));
+  Open();  // it was closed: no new epoch is needed
+  PutMany(200, 400, 60, 'w');
+  Die(Loss::kKeepAll);
+  const Status refused = TryOpen();
+  EXPECT_EQ(refused.code(), Code::kReadOnly) << refused.ToString();
+  EXPECT_NE(refused.message().find("expected at most 65535 openings after an unclean end"),
+            std::string::npos)
+      << refused.ToString();
+  EXPECT_NE(refused.message().find("Repair"), std::string::npos) << refused.ToString();
+  options_.read_only = true;
+  Open();
+  ExpectAll();
+  store_.reset();
+  options_.read_only = false;
+  CheckReport report;
+  ASSERT_TRUE(IsOk(Store::Repair(options_, kDirectory, &report)));
+  Open();
+  ExpectAll();
+  EXPECT_EQ(EpochOf(store_->GetSnapshot()->version()), 1U);
+  PutMany(300, 500, 70, 'x');
+  Die(Loss::kKeepAll);
+  Open();
+  EXPECT_EQ(EpochOf(store_->GetSnapshot()->version()), 2U);
+  ExpectAll();
+}
+
 TEST_F(OpenTest, CheckpointSurvivesThePowerInEachMode) {
   for (const Durability durability : {Durability::kNone, Durability::kAsync, Durability::kSync}) {
     SCOPED_TRACE(static_cast<int>(durability));
@@ -280,6 +317,35 @@ TEST_F(OpenTest, DestroyRemovesAStoreAndNothingElse) {
   EXPECT_TRUE(names.empty()) << names.front();
   Open();
   EXPECT_TRUE(ScanAll().empty());
+}
+
+TEST_F(OpenTest, DestroyRemovesWhatRepairsPutAside) {
+  for (const char* folder : {"/store/lost", "/store/lost-2"}) {
+    Open();
+    PutMany(0, 1000, 100);
+    ASSERT_TRUE(IsOk(store_->Close()));
+    store_.reset();
+    ASSERT_TRUE(IsOk(files_.Remove("/store/CURRENT")));
+    CheckReport report;
+    ASSERT_TRUE(IsOk(Store::Repair(options_, kDirectory, &report)));
+    ASSERT_TRUE(files_.Exists(folder));
+  }
+  std::unique_ptr<kvdyno::WritableFile> foreign;
+  ASSERT_TRUE(IsOk(files_.Create("/store/lost/notes.txt", false, &foreign)));
+  foreign.reset();
+  const Status refused = Store::Destroy(options_, kDirectory);
+  EXPECT_NE(
+      refused.message().find("destroy /store/lost: expected a store's files alone, got notes"),
+      std::string::npos)
+      << refused.ToString();
+  Open();
+  ExpectAll();
+  store_.reset();
+  ASSERT_TRUE(IsOk(files_.Remove("/store/lost/notes.txt")));
+  ASSERT_TRUE(IsOk(Store::Destroy(options_, kDirectory)));
+  std::vector<std::string> names;
+  ASSERT_TRUE(IsOk(files_.List(kDirectory, &names)));
+  EXPECT_TRUE(names.empty()) << names.front();
 }
 
 TEST_F(OpenTest, RepairLeavesASoundStoreAlone) {

@@ -114,18 +114,21 @@ class Store {
   // Opens the store in an existing directory or, if told so, makes one there. Errors: Busy when
   // another process (or store) holds it; Unsupported for another format version, which it names;
   // Corruption for damage, which file and offset tell (Repair may help); InvalidArgument for an
-  // option out of range.
+  // option out of range; ReadOnly for the 65,536th opening since a store was made (or repaired)
+  // that finds it not closed: a read-only open still works, and Repair begins the count anew.
   static Status Open(const Options& options, const std::string& directory,
                      std::unique_ptr<Store>* store);
   // Salvages what is readable of a store that does not open, and leaves a store that does. The
   // report says what was lost. Touches nothing when the store opens as it is.
   static Status Repair(const Options& options, const std::string& directory, CheckReport* report);
-  // Removes a store and nothing else; refuses a directory that holds foreign files.
+  // Removes a store, with what repairs have put aside, and nothing else; refuses a directory that
+  // holds foreign files.
   static Status Destroy(const Options& options, const std::string& directory);
 
   // Closes: waits for calls in other threads, flushes, releases. Errors are lost here: call Close.
   virtual ~Store() = default;
-  // Flushes and releases everything; afterwards every call answers InvalidArgument.
+  // Flushes and releases everything; afterwards every other call answers InvalidArgument. Closing
+  // again is Ok and does nothing.
   virtual Status Close() = 0;
 
   virtual Status Put(std::string_view key, std::string_view value) = 0;
@@ -140,7 +143,9 @@ class Store {
                         std::vector<std::string>* values, std::vector<Status>* statuses) = 0;
 
   // Calls `row` for each row of the range, in order, until it returns false (which is no error).
-  // The views live during the call; `row` must not call the store.
+  // The views live during the call; `row` must not call the store, and should be quick: while rows
+  // of a chunk are given, no stage is used again, which in the end writers wait for, and no memory
+  // is given back. For slow consumers there are iterators, which hold copies.
   using RowFunction = std::function<bool(std::string_view key, std::string_view value)>;
   virtual Status Scan(const ScanOptions& options, const RowFunction& row) = 0;
   virtual std::unique_ptr<Iterator> NewIterator(const ReadOptions& options) = 0;
