@@ -1,0 +1,87 @@
+"""Commands about engines' images: images build, images list."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from kvdyno.images import ImageState, build_engine, find_base, image_states
+from kvdyno.model.docker_engine import connect
+from kvdyno.model.image import image_name
+from kvdyno.model.units import human_bytes
+
+from .app import EnginesOption, JsonOption, app, console, print_json, project, words
+from .layout import harmless, plain_table
+
+images = typer.Typer(no_args_is_help=True, rich_markup_mode="markdown")
+app.add_typer(images, name="images", rich_help_panel="This machine", help="Build or list engines' images.")
+
+
+@images.command()
+def build(
+    engines: EnginesOption = None,
+    base: Annotated[
+        str | None,
+        typer.Option(
+            "--base",
+            metavar="IMAGE",
+            help="What to build on; debian:bookworm-slim, or one made here where that cannot be pulled.",
+            show_default=False,
+        ),
+    ] = None,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", metavar="", help="Print what the builds say.")
+    ] = False,
+) -> None:
+    """Build the images that are missing or stale.
+
+    Example: `kvdyno images build --engines rocksdb`
+    """
+    here, client = project(), connect(timeout_seconds=_BUILD_SILENCE_SECONDS)
+    states = image_states(client, here, words(engines))
+    found = find_base(here, named=base, say=_say)
+    for state in states:
+        if not state.trouble and state.base == found.id:
+            _say(f"{image_name(state.engine)}: is of the present sources")
+            continue
+        begun = time.monotonic()
+        build_engine(client, here, state.engine, base=found, say=_say if verbose else _ignore)
+        (now,) = image_states(client, here, [state.engine])
+        took = f"built in {time.monotonic() - begun:.0f} s"
+        _say(f"{image_name(state.engine)}: {took}, {human_bytes(now.size_bytes)}, {now.id}")
+
+
+@images.command(name="list")
+def list_images(engines: EnginesOption = None, json: JsonOption = False) -> None:
+    """List engines' images, and say which may not be measured.
+
+    Example: `kvdyno images list`
+    """
+    states = image_states(connect(), project(), words(engines))
+    if json:
+        print_json([asdict(state) for state in states])
+        return
+    table = plain_table("image", "version", ">size", "id", "state")
+    for state in states:
+        table.add_row(image_name(state.engine), *_cells(state))
+    console.print(table)
+
+
+def _cells(state: ImageState) -> tuple[str, ...]:
+    size = human_bytes(state.size_bytes) if state.size_bytes else ""
+    short = state.id.removeprefix("sha256:")[:12]
+    return state.version, size, short, state.trouble or "current"
+
+
+def _say(line: str) -> None:
+    console.print(harmless(line), soft_wrap=True)
+
+
+def _ignore(_line: str) -> None: ...
+
+
+# Installing packages and compiling may take long between two lines of a build.
+_BUILD_SILENCE_SECONDS = 1800

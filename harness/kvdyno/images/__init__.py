@@ -1,0 +1,10 @@
+"""Images: builds every engine into one, on a base that is pulled or made, and tells which there are.
+
+What an image is called, holds and promises is `kvdyno.model.image`'s business.
+"""
+
+from .base import Base, find_base
+from .build import build_engine
+from .look import ImageState, image_states
+
+__all__ = ["Base", "ImageState", "build_engine", "find_base", "image_states"]
