@@ -11,13 +11,21 @@ std::string Verdict::ToString() const {
   return text;
 }
 
-Rounds::Rounds(const CheckOptions& options)
-    : count_(options.count),
-      end_ns_(options.seconds > 0 ? kvdyno::NowNs() + static_cast<uint64_t>(options.seconds * 1e9)
-                                  : UINT64_MAX) {}
-
-bool Rounds::More(const Verdict& verdict) const {
-  return verdict.ok() && verdict.done < count_ && kvdyno::NowNs() < end_ns_;
+Verdict RunRounds(const CheckOptions& options, const char* test, const char* unit,
+                  const std::function<void(uint64_t seed, Verdict*)>& round) {
+  Verdict verdict;
+  const uint64_t end_ns = options.seconds > 0
+                              ? kvdyno::NowNs() + static_cast<uint64_t>(options.seconds * 1e9)
+                              : UINT64_MAX;
+  for (uint64_t seed = options.seed;
+       verdict.ok() && verdict.done < options.count && kvdyno::NowNs() < end_ns; ++seed) {
+    round(seed, &verdict);
+    ++verdict.rounds;
+    if (options.log) {
+      options.log(std::string(test) + ": " + std::to_string(verdict.done) + " " + unit);
+    }
+  }
+  return verdict;
 }
 
 std::string Violation(const char* test, uint64_t seed, const std::string& what, uint64_t count) {

@@ -67,16 +67,10 @@ Verdict CheckMemory(const CheckOptions& options);
 
 // --- for checkers
 
-// Whether another round may begin.
-class Rounds {
- public:
-  explicit Rounds(const CheckOptions& options);
-  bool More(const Verdict& verdict) const;
-
- private:
-  uint64_t count_;
-  uint64_t end_ns_;
-};
+// Rounds of consecutive seeds until count, time or a violation ends them. A round adds what it did
+// to Verdict::done; `test` and `unit` are for the log.
+Verdict RunRounds(const CheckOptions& options, const char* test, const char* unit,
+                  const std::function<void(uint64_t seed, Verdict*)>& round);
 
 // "model with seed 7: expected X, got Y" with the command that repeats it.
 std::string Violation(const char* test, uint64_t seed, const std::string& what, uint64_t count = 1);

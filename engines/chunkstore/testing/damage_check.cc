@@ -307,13 +307,9 @@ class Round {
 }  // namespace
 
 Verdict CheckDamage(const CheckOptions& options) {
-  Verdict verdict;
-  const Rounds rounds(options);
-  for (uint64_t seed = options.seed; rounds.More(verdict); ++seed, ++verdict.rounds) {
-    Round(seed, &verdict).Run(kDamagesPerRound);
-    if (options.log) options.log("damage: " + std::to_string(verdict.done) + " damages");
-  }
-  return verdict;
+  return RunRounds(options, "damage", "damages", [](uint64_t seed, Verdict* verdict) {
+    Round(seed, verdict).Run(kDamagesPerRound);
+  });
 }
 
 }  // namespace chunkstore::testing

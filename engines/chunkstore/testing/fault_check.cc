@@ -345,14 +345,10 @@ Verdict CheckFaults(const CheckOptions& options) {
 }
 
 Verdict CheckFullDisk(const CheckOptions& options) {
-  Verdict verdict;
-  const Rounds rounds(options);
-  for (uint64_t seed = options.seed; rounds.More(verdict); ++seed, ++verdict.done) {
-    FullDiskRound(seed, &verdict).Run();
-    ++verdict.rounds;
-    if (options.log) options.log("full-disk: " + std::to_string(verdict.done) + " seeds");
-  }
-  return verdict;
+  return RunRounds(options, "full-disk", "seeds", [](uint64_t seed, Verdict* verdict) {
+    FullDiskRound(seed, verdict).Run();
+    ++verdict->done;
+  });
 }
 
 }  // namespace chunkstore::testing

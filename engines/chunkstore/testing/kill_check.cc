@@ -197,13 +197,9 @@ class Round {
 
 Verdict CheckKill(const CheckOptions& options) {
   constexpr uint64_t kKillsPerRound = 10;
-  Verdict verdict;
-  const Rounds rounds(options);
-  for (uint64_t seed = options.seed; rounds.More(verdict); ++seed, ++verdict.rounds) {
-    Round(seed, options, &verdict).Run(kKillsPerRound);
-    if (options.log) options.log("kill: " + std::to_string(verdict.done) + " kills");
-  }
-  return verdict;
+  return RunRounds(options, "kill", "kills", [&](uint64_t seed, Verdict* verdict) {
+    Round(seed, options, verdict).Run(kKillsPerRound);
+  });
 }
 
 }  // namespace chunkstore::testing

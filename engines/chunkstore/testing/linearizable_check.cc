@@ -161,13 +161,8 @@ class Round {
 }  // namespace
 
 Verdict CheckLinearizable(const CheckOptions& options) {
-  Verdict verdict;
-  const Rounds rounds(options);
-  for (uint64_t seed = options.seed; rounds.More(verdict); ++seed, ++verdict.rounds) {
-    Round(seed, options, &verdict).Run();
-    if (options.log) options.log("linearizable: " + std::to_string(verdict.done) + " operations");
-  }
-  return verdict;
+  return RunRounds(options, "linearizable", "operations",
+                   [&](uint64_t seed, Verdict* verdict) { Round(seed, options, verdict).Run(); });
 }
 
 }  // namespace chunkstore::testing

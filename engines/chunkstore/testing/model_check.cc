@@ -366,20 +366,16 @@ class Round {
 }  // namespace
 
 Verdict CheckModel(const CheckOptions& options) {
-  Verdict verdict;
-  const Rounds rounds(options);
-  for (uint64_t seed = options.seed; rounds.More(verdict); ++seed, ++verdict.rounds) {
+  return RunRounds(options, "model", "operations", [&](uint64_t seed, Verdict* verdict) {
     if (options.directory.empty()) {
       kvdyno::testing::SimulatedFileSystem files(seed);
-      Round(seed, options, &files, "/store", &verdict).Run(kOperationsPerRound);
+      Round(seed, options, &files, "/store", verdict).Run(kOperationsPerRound);
     } else {
       const ScratchDirectory scratch(options.directory);
-      Round(seed, options, kvdyno::FileSystem::Posix(), scratch.path() + "/store", &verdict)
+      Round(seed, options, kvdyno::FileSystem::Posix(), scratch.path() + "/store", verdict)
           .Run(kOperationsPerRound);
     }
-    if (options.log) options.log("model: " + std::to_string(verdict.done) + " operations");
-  }
-  return verdict;
+  });
 }
 
 }  // namespace chunkstore::testing

@@ -157,17 +157,10 @@ class Round {
 }  // namespace
 
 Verdict CheckPowerLoss(const CheckOptions& options) {
-  Verdict verdict;
-  const Rounds rounds(options);
-  for (uint64_t seed = options.seed; rounds.More(verdict); ++seed) {
-    Round(seed, &verdict).Run();
-    ++verdict.done;
-    ++verdict.rounds;
-    if (options.log && verdict.done % 100 == 0) {
-      options.log("power: " + std::to_string(verdict.done) + " seeds");
-    }
-  }
-  return verdict;
+  return RunRounds(options, "power", "seeds", [](uint64_t seed, Verdict* verdict) {
+    Round(seed, verdict).Run();
+    ++verdict->done;
+  });
 }
 
 }  // namespace chunkstore::testing

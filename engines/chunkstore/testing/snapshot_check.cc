@@ -233,13 +233,8 @@ class Round {
 }  // namespace
 
 Verdict CheckSnapshots(const CheckOptions& options) {
-  Verdict verdict;
-  const Rounds rounds(options);
-  for (uint64_t seed = options.seed; rounds.More(verdict); ++seed, ++verdict.rounds) {
-    Round(seed, options, &verdict).Run();
-    if (options.log) options.log("snapshots: " + std::to_string(verdict.done) + " operations");
-  }
-  return verdict;
+  return RunRounds(options, "snapshots", "operations",
+                   [&](uint64_t seed, Verdict* verdict) { Round(seed, options, verdict).Run(); });
 }
 
 }  // namespace chunkstore::testing
