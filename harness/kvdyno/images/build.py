@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import docker
@@ -39,9 +40,9 @@ def build_engine(
     unlabelled = _build(
         client,
         say=say,
-        fileobj=pack_context(project, contract.image_sources(project, engine), suite=base.suite),
+        fileobj=pack_context(project, _parts(project, engine), suite=base.suite),
         custom_context=True,
-        dockerfile=contract.DOCKERFILE.as_posix(),
+        dockerfile=f"common/{contract.DOCKERFILE.as_posix()}",
         buildargs={"BASE_IMAGE": base.name, "ENGINE": engine},
         network_mode="host",  # where this machine's apt configuration is right, a proxy on localhost too
     )
@@ -56,6 +57,11 @@ def build_engine(
         _remove(client, before)
     _check_size(client, finished, name=name)
     return finished
+
+
+def _parts(project: Project, engine: str) -> Mapping[str, Sequence[Path]]:
+    """The build's context, as containers/Dockerfile has it."""
+    return {"common": contract.common_sources(project), "engine": contract.own_sources(project, engine)}
 
 
 def _build(client: docker.DockerClient, *, say: Callable[[str], None], **arguments: Any) -> str:

@@ -6,15 +6,17 @@ import io
 import subprocess
 import tarfile
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from kvdyno.errors import HostError
 from kvdyno.model.project import Project
 
 
-def pack_context(project: Project, files: Iterable[Path], *, suite: str) -> io.BytesIO:
-    """A tar of `files` (relative to the checkout) and, in host/, of what containers/host-config finds.
+def pack_context(project: Project, parts: Mapping[str, Iterable[Path]], *, suite: str) -> io.BytesIO:
+    """A tar of files of the checkout, by the folder that they go to, and of host/.
+
+    The files' paths are relative to the checkout. In host/ is what containers/host-config finds.
 
     Equal contents give equal archives, whatever the files' dates, owners and rights are. Raises HostError
     when this machine's configuration cannot be read.
@@ -26,8 +28,9 @@ def pack_context(project: Project, files: Iterable[Path], *, suite: str) -> io.B
     ):
         host = Path(scratch)
         _read_host(project.root / "containers" / "host-config", folder=host, suite=suite)
-        for path in files:
-            _add(archive, path.as_posix(), project.root / path)
+        for folder, files in parts.items():
+            for path in files:
+                _add(archive, f"{folder}/{path.as_posix()}", project.root / path)
         for path in _all_files(host):
             _add(archive, f"host/{path.relative_to(host)}", path)
     packed.seek(0)

@@ -8,7 +8,8 @@ and writes nowhere but to `DATA`, `OUTPUT` and a tmpfs on /tmp, which whoever ru
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Set
 from pathlib import Path
 
 from kvdyno.errors import EngineError
@@ -34,19 +35,9 @@ LABEL_BASE = "kvdyno.base"
 DOCKERFILE = Path("containers/Dockerfile")
 REMEDY = "make images"
 
-_COMMON = (
-    DOCKERFILE,
-    Path("CMakeLists.txt"),
-    Path("engines/CMakeLists.txt"),
-    Path("engines/packages.txt"),
-    Path("engines/base"),
-    Path("engines/api"),
-    Path("engines/driver"),
-    Path("engines/adapters/CMakeLists.txt"),
-    Path("engines/adapters/engine.cmake"),
-)
 # Of no use to a driver: tests, benchmarks, and what the harness reads from the tree.
 _FOLDERS_LEFT_OUT = frozenset({"testing", "fuzz", "trust", "stress", "__pycache__"})
+_INCLUDED = re.compile(r"include\(\.\./([\w-]+)/")
 _FILES_LEFT_OUT = ("*_test.*", "*.md", "*.py", "presets.yaml", ".*")
 
 
@@ -65,17 +56,30 @@ def engines_with_images(project: Project) -> tuple[str, ...]:
     return tuple(sorted(path.parent.name for path in project.adapters.glob("*/packages.txt")))
 
 
-def image_sources(project: Project, engine: str) -> tuple[Path, ...]:
-    """The files that the engine's image is built from, relative to the checkout, in order of path.
+def common_sources(project: Project) -> tuple[Path, ...]:
+    """What every engine's image is built from: files relative to the checkout, in order of path.
 
-    Besides the driver: its adapter, and its library where the project has one of its name. Raises
-    EngineError when there is no such adapter.
+    That is all under engines/ but the adapters, and the libraries that have an engine's name.
     """
-    if engine not in engines_with_images(project):
-        known = engines_with_images(project)
+    engines = project.adapters.parent
+    left_out = {project.adapters / name for name in _names(project.adapters)}
+    left_out |= {engines / name for name in engines_with_images(project)}
+    found = [project.root / DOCKERFILE, project.root / "CMakeLists.txt", *_files(engines, left_out=left_out)]
+    return tuple(sorted(path.relative_to(project.root) for path in found))
+
+
+def own_sources(project: Project, engine: str) -> tuple[Path, ...]:
+    """What this engine's image is built from besides: files relative to the checkout, in order of path.
+
+    That is its adapter, the adapters that this one includes from (`include(../<folder>/...)`), and the
+    library of its name where there is one. Raises EngineError when there is no such adapter.
+    """
+    known = engines_with_images(project)
+    if engine not in known:
         raise EngineError(unknown("engine", engine, known), where=str(project.adapters))
-    own = (Path("engines/adapters") / engine, Path("engines") / engine)
-    return tuple(sorted(file for place in (*_COMMON, *own) for file in _files(project.root, place)))
+    places = (*_with_included(project.adapters / engine), project.adapters.parent / engine)
+    found = [file for place in places if place.is_dir() for file in _files(place)]
+    return tuple(sorted(path.relative_to(project.root) for path in found))
 
 
 def source_sha256(project: Project, engine: str) -> str:
@@ -84,7 +88,7 @@ def source_sha256(project: Project, engine: str) -> str:
     Raises EngineError when there is no such adapter, OSError when a source cannot be read.
     """
     digest = hashlib.sha256()
-    for path in image_sources(project, engine):
+    for path in (*common_sources(project), *own_sources(project, engine)):
         digest.update(path.as_posix().encode() + b"\0")
         digest.update(hashlib.sha256((project.root / path).read_bytes()).digest())
     return digest.hexdigest()
@@ -125,11 +129,27 @@ def check_image(
         )
 
 
-def _files(root: Path, place: Path) -> Iterator[Path]:
-    """The files below a place, or the place itself; nothing if there is none."""
-    if (root / place).is_file():
-        if not any(place.match(pattern) for pattern in _FILES_LEFT_OUT):
-            yield place
-    elif (root / place).is_dir() and place.name not in _FOLDERS_LEFT_OUT:
-        for child in (root / place).iterdir():
-            yield from _files(root, place / child.name)
+def _with_included(adapter: Path, *, before: Set[Path] = frozenset()) -> Set[Path]:
+    """An adapter's folder and those that its CMake files include from, near and far."""
+    found = before | {adapter}
+    for listing in (adapter / "CMakeLists.txt", *adapter.glob("*.cmake")):
+        for name in _INCLUDED.findall(listing.read_text()):
+            near = adapter.parent / name
+            if near not in found and near.is_dir():
+                found = _with_included(near, before=found)
+    return found
+
+
+def _names(folder: Path) -> tuple[str, ...]:
+    """The folders in a folder."""
+    return tuple(path.name for path in folder.iterdir() if path.is_dir())
+
+
+def _files(folder: Path, *, left_out: Set[Path] = frozenset()) -> Iterator[Path]:
+    """The files below a folder that a driver may be built from."""
+    for path in folder.iterdir():
+        if path.is_dir():
+            if path.name not in _FOLDERS_LEFT_OUT and path not in left_out:
+                yield from _files(path, left_out=left_out)
+        elif not any(path.match(pattern) for pattern in _FILES_LEFT_OUT):
+            yield path
