@@ -1,1 +1,42 @@
-"""Puts this folder on the path, where helpers that several stages' tests share live."""
+"""What tests of several stages share: the Docker Engine, one of the tests' own where root can start one."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+import pytest
+from docker import DockerClient
+from fakes.containers import PrivateEngine, private_engine
+
+from kvdyno.errors import HostError
+from kvdyno.model.docker_engine import connect
+
+
+@pytest.fixture(scope="session")
+def own_engine() -> Iterator[PrivateEngine | HostError]:
+    with contextlib.ExitStack() as stack:
+        try:
+            yield stack.enter_context(private_engine())
+        except HostError as reason:
+            yield reason
+
+
+@pytest.fixture
+def private(own_engine: PrivateEngine | HostError) -> PrivateEngine:
+    """An Engine that the test may end."""
+    if isinstance(own_engine, HostError):
+        pytest.skip(str(own_engine))
+    return own_engine
+
+
+@pytest.fixture
+def client(own_engine: PrivateEngine | HostError, monkeypatch: pytest.MonkeyPatch) -> Iterator[DockerClient]:
+    if isinstance(own_engine, PrivateEngine):
+        monkeypatch.setenv("DOCKER_HOST", own_engine.address)
+    try:
+        connected = connect()
+    except HostError as reason:
+        pytest.skip(f"{own_engine}; {reason}")
+    with contextlib.closing(connected):
+        yield connected

@@ -48,11 +48,9 @@ class DockerWarden:
         sweep_id: str,
         *,
         capped: bool = True,
-        grace_seconds: float = GRACE_SECONDS,
         connect: Callable[[], DockerClient] = connect,
     ) -> None:
         self.capped = capped
-        self._grace_seconds = grace_seconds
         self._client = connect()
         self._count = 0
         try:
@@ -126,14 +124,14 @@ class DockerWarden:
 
     def _await_engine(self) -> None:
         """Returns when it answers, and what earlier runs had to leave is gone. Raises HostError."""
-        deadline = time.monotonic() + self._grace_seconds
+        deadline = time.monotonic() + GRACE_SECONDS
         while True:
             try:
                 self._remove_own()
             except (DockerException, *UNREACHABLE) as failure:
                 if time.monotonic() > deadline:
                     raise HostError(
-                        f"the Docker Engine went away, and was not back within {self._grace_seconds:g} s",
+                        f"the Docker Engine went away, and was not back within {GRACE_SECONDS:g} s",
                         where=address(),
                         remedy="start it, and run the same command again: it goes on where it stopped",
                     ) from failure

@@ -30,8 +30,13 @@ if TYPE_CHECKING:
     from docker import DockerClient
     from docker.models.containers import Container
 
-#: What a client raises when nobody answers any more.
-UNREACHABLE = (requests.exceptions.RequestException, ConnectionError)
+#: What a client raises when nobody answers any more. (An APIError, an answer, is a RequestException too.)
+UNREACHABLE = (
+    requests.exceptions.ConnectionError,
+    requests.exceptions.Timeout,
+    requests.exceptions.ChunkedEncodingError,
+    ConnectionError,
+)
 
 #: The user of every image, with its group.
 IMAGE_USER = f"{USER_ID}:{USER_ID}"

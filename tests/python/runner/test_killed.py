@@ -23,9 +23,9 @@ from pathlib import Path
 from kvdyno.runner import LocalRunner
 from kvdyno.store import RunStore
 
-project, run, uncapped = pickle.loads(Path(sys.argv[1]).read_bytes())
+project, run, uncapped, runners = pickle.loads(Path(sys.argv[1]).read_bytes())
 store = RunStore(project.runs)
-with LocalRunner(project, sweep_id="killed", loads=store, uncapped=uncapped) as runner:
+with LocalRunner(project, sweep_id="killed", loads=store, uncapped=uncapped, runners=runners) as runner:
     run_dir = store.begin(run)
     store.commit(runner.execute(run, run_dir=run_dir, order=1, progress=print), run_dir=run_dir)
 """
@@ -44,7 +44,7 @@ def test_kill_9_in_mid_run_loses_that_run_only(
 ) -> None:
     told = tmp_path / "driver.pid"
     hanging = Run(replace(loaded_point, properties={"fake": "hang", "fake.pid": str(told)}), 1)
-    with start_harness(tmp_path, (project, hanging, not can_cap())) as harness:
+    with start_harness(tmp_path, (project, hanging, not can_cap(), ["local"])) as harness:
         assert harness.stdout
         for line in harness.stdout:
             if "measure" in line and told.exists():

@@ -1,0 +1,68 @@
+"""Engines in images: found by their labels, and refused when they are not what the checkout would build."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from docker import DockerClient
+from fakes.containers import NAME, add_adapter, make_image
+from fakes.projects import make_project
+
+from kvdyno import catalog
+from kvdyno.errors import EngineError, HostError
+from kvdyno.model.image import driver_path, image_name, source_sha256
+from kvdyno.model.project import Project
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    project = make_project(tmp_path)
+    add_adapter(project)
+    return project
+
+
+@pytest.mark.docker
+class TestImages:
+    def test_an_image_of_these_sources_is_an_engine(self, client: DockerClient, project: Project) -> None:
+        image = make_image(client, source=source_sha256(project, NAME))
+        engine = catalog.discover(project, runner="docker")[NAME]
+        assert (engine.image, engine.binary_sha256) == (image, image.removeprefix("sha256:"))
+        assert (engine.runner, engine.binary) == ("docker", Path(driver_path(NAME)))
+        assert engine.presets == {"default": {}}
+        assert catalog.is_current(engine)
+        assert not client.api.containers(all=True)
+
+    def test_a_stale_one_is_refused(self, client: DockerClient, project: Project) -> None:
+        make_image(client, source=source_sha256(project, NAME))
+        (project.adapters / NAME / "adapter.cc").write_text("// another version\n")
+        with pytest.raises(EngineError, match="stale: expected sources") as raised:
+            catalog.discover(project, runner="docker")
+        assert (raised.value.where, raised.value.remedy) == (image_name(NAME), "make images")
+
+    def test_one_for_other_processors_is_refused(
+        self, client: DockerClient, project: Project, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        make_image(client, source=source_sha256(project, NAME))
+        monkeypatch.setattr(DockerClient, "version", lambda self: {"Arch": "riscv64"})
+        with pytest.raises(EngineError, match="expected an image for riscv64, found one for"):
+            catalog.discover(project, runner="docker")
+
+    def test_one_that_does_not_describe_itself_is_refused(
+        self, client: DockerClient, project: Project
+    ) -> None:
+        make_image(client, source=source_sha256(project, NAME), script="#!/bin/sh\nexit 7\n")
+        with pytest.raises(EngineError, match="expected a description, found status 7"):
+            catalog.discover(project, runner="docker")
+
+    def test_none_at_all(self, client: DockerClient, project: Project) -> None:
+        client.images.remove(make_image(client), force=True)
+        with pytest.raises(EngineError, match="no engine has an image") as raised:
+            catalog.discover(project, runner="docker")
+        assert raised.value.remedy == "make images"
+
+
+def test_no_docker_engine_at_all(project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:1")
+    with pytest.raises(HostError):
+        catalog.discover(project, runner="docker")
