@@ -6,29 +6,31 @@ SHELL := /bin/bash
 EXPERIMENT ?= quickstart
 PROFILE ?= quick
 ENGINES ?=
+RUNNER ?= local
 RUNFLAGS ?=
 SANITIZERS ?= asan tsan
 JOBS ?= $(shell nproc)
 STRESS ?= all
 STRESSFLAGS ?=
 FUZZ ?= 10000000
+BASE_IMAGE ?=
 KVDYNO := .venv/bin/kvdyno
 PY := .venv/bin/python
 
 .PHONY: help experiment plan test test-cpp test-python lint tidy format sanitize bench-driver bench-chunkstore stress fuzz \
-        packages venv build tests-built lock doctor clean distclean
+        images harness-image clean-room packages venv build tests-built lock doctor clean distclean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' Makefile
-	@printf '\nvariables: EXPERIMENT=%s PROFILE=%s ENGINES=all RUNFLAGS= JOBS=%s\n' \
-	  '$(EXPERIMENT)' '$(PROFILE)' '$(JOBS)'
+	@printf '\nvariables: EXPERIMENT=%s PROFILE=%s ENGINES=all RUNNER=%s RUNFLAGS= JOBS=%s\n' \
+	  '$(EXPERIMENT)' '$(PROFILE)' '$(RUNNER)' '$(JOBS)'
 	@printf 'example:   make experiment EXPERIMENT=quickstart PROFILE=small ENGINES=rocksdb,leveldb\n'
 
 experiment: build  ## Set up, run an experiment, write figures, tables and a report
-	@$(KVDYNO) run $(EXPERIMENT) --profile $(PROFILE) $(if $(ENGINES),--engines $(ENGINES)) $(RUNFLAGS)
+	@$(KVDYNO) run $(EXPERIMENT) --profile $(PROFILE) --runner $(RUNNER) $(if $(ENGINES),--engines $(ENGINES)) $(RUNFLAGS)
 
 plan: build  ## Show what an experiment would run, its time and its disk space
-	@$(KVDYNO) plan $(EXPERIMENT) --profile $(PROFILE) $(if $(ENGINES),--engines $(ENGINES))
+	@$(KVDYNO) plan $(EXPERIMENT) --profile $(PROFILE) --runner $(RUNNER) $(if $(ENGINES),--engines $(ENGINES))
 
 test: test-cpp test-python  ## Run all tests, C++ and Python
 
@@ -74,6 +76,18 @@ fuzz: tests-built  ## Run the chunk store's decoders on FUZZ mutations of their 
 	@for corpus in engines/chunkstore/fuzz/corpus/*; do \
 	  build/bin/chunkstore_fuzz_$$(basename $$corpus)_replay $$corpus --mutations $(FUZZ) || exit 1; \
 	done
+
+images: venv  ## Build an image of every engine, for RUNNER=docker; without a registry too
+	@harness/setup.sh docker
+	@$(KVDYNO) images build $(if $(ENGINES),--engines $(ENGINES)) $(if $(BASE_IMAGE),--base $(BASE_IMAGE))
+
+harness-image: venv  ## Build an image of the harness itself, with LaTeX (minutes)
+	@harness/setup.sh docker
+	@$(KVDYNO) images harness $(if $(BASE_IMAGE),--base $(BASE_IMAGE))
+
+clean-room: venv  ## Run the two commands of the README in a fresh container (long)
+	@harness/setup.sh docker
+	@$(PY) containers/clean_room.py
 
 doctor: build  ## Say what this machine lacks for fair measurements, and the remedy
 	@$(KVDYNO) doctor

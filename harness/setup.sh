@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Sets up what kvdyno needs on Debian or Ubuntu, each step once: `setup.sh packages` installs system
-# packages, `setup.sh venv` makes the Python environment. A stamp that holds the step's inputs says
-# that it is done. Without root it names the missing packages and goes on with what it can.
+# packages, `setup.sh venv` makes the Python environment, `setup.sh docker` sees to it that a Docker
+# Engine answers. A stamp that holds the step's inputs says that it is done. Without root it names the
+# missing packages and goes on with what it can.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 stamps=.kvdyno/setup
@@ -19,10 +20,26 @@ wanted_packages() {
     sed '/^$/d' | sort -u
 }
 
-missing_packages() {
-  for package in $(wanted_packages); do
+missing_of() {  # missing_of PACKAGE...: those that are not installed
+  local package
+  for package; do
     dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || echo "$package"
   done
+}
+
+as_root() {  # as_root COMMAND...: fails at once where this user cannot
+  if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi
+}
+
+ask_for() {  # ask_for PACKAGE...: names what this user cannot install
+  say "without root these packages cannot be installed; ask for:"
+  printf '     apt-get install %s\n' "$*"
+}
+
+install() {  # install PACKAGE...
+  say "installing system packages: $*"
+  as_root apt-get update -qq
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
 }
 
 packages() {
@@ -30,24 +47,16 @@ packages() {
     say "this is not Debian or Ubuntu; install the equivalents of: $(wanted_packages | tr '\n' ' ')"
     return
   fi
-  local missing as_root=
-  missing=$(missing_packages | tr '\n' ' ')
-  [ -n "$missing" ] || return 0
-  if [ "$(id -u)" != 0 ]; then
-    if sudo -n true 2>/dev/null; then
-      as_root="sudo -n"
-    else
-      say "without root these packages cannot be installed; ask for:"
-      printf '     apt-get install %s\n' "$missing"
-      say "going on with what is here"
-      return 0
-    fi
+  local missing
+  # shellcheck disable=SC2046 # a list of words
+  mapfile -t missing < <(missing_of $(wanted_packages))
+  if [ "${#missing[@]}" = 0 ]; then return; fi
+  if as_root true 2>/dev/null; then
+    install "${missing[@]}"
+  else
+    ask_for "${missing[@]}"
+    say "going on with what is here"
   fi
-  say "installing system packages: $missing"
-  export DEBIAN_FRONTEND=noninteractive
-  $as_root apt-get update -qq
-  # shellcheck disable=SC2086 # a list of words
-  $as_root apt-get install -y -qq --no-install-recommends $missing >/dev/null
 }
 
 find_python() {
@@ -73,7 +82,55 @@ venv() {
   mark venv "$inputs"
 }
 
+why_no_engine() {  # why no Docker Engine answers; nothing if one does
+  { .venv/bin/python -c 'from kvdyno.model.docker_engine import connect; connect()' 2>&1 || true; } |
+    sed -n 's/^kvdyno.errors.[A-Za-z]*: //p'
+}
+
+docker() {
+  venv
+  local why missing
+  why=$(why_no_engine)
+  if [ -z "$why" ]; then return; fi
+  if [[ $why != *"no Docker Engine answers"* || -n ${DOCKER_HOST:-} ]]; then
+    give_up "$why"
+  fi
+  mapfile -t missing < <(missing_of docker.io debootstrap)
+  if ! command -v dockerd >/dev/null; then
+    as_root true 2>/dev/null || { ask_for "${missing[@]}"; exit 1; }
+    install "${missing[@]}"
+  fi
+  start_engine
+}
+
+start_engine() {
+  local log=$PWD/.kvdyno/dockerd.log why
+  mkdir -p .kvdyno
+  as_root true 2>/dev/null || give_up "the Docker Engine is not running, and only root can start it"
+  if [ -d /run/systemd/system ]; then
+    say "starting the Docker Engine as a service"
+    as_root systemctl start docker >"$log" 2>&1 || true
+  else
+    say "starting the Docker Engine in the background; its log is $log"
+    as_root setsid dockerd --pidfile "$PWD/.kvdyno/dockerd.pid" >"$log" 2>&1 </dev/null &
+  fi
+  for _ in $(seq 60); do
+    why=$(why_no_engine)
+    if [ -z "$why" ]; then return; fi
+    if [[ $why != *"no Docker Engine answers"* ]] || ! { [ -d /run/systemd/system ] || kill -0 $! 2>/dev/null; }; then
+      break
+    fi
+    sleep 0.5
+  done
+  give_up "$why; it said: $(tail -n 1 "$log")"
+}
+
+give_up() {  # give_up REASON
+  say "no Docker Engine: $1" >&2
+  exit 1
+}
+
 case "${1:-}" in
-  packages | venv) "$1" ;;
-  *) echo "usage: setup.sh packages|venv" >&2; exit 2 ;;
+  packages | venv | docker) "$1" ;;
+  *) echo "usage: setup.sh packages|venv|docker" >&2; exit 2 ;;
 esac

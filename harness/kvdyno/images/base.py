@@ -108,7 +108,9 @@ def _make(client: docker.DockerClient, script: Path) -> None:
 def _base(client: docker.DockerClient, name: str) -> Base:
     """What the image says of itself. Raises HostError unless it is a Debian or like one."""
     try:
-        told = client.containers.run(name, ["cat", "/etc/os-release"], remove=True, network_disabled=True)
+        told = client.containers.run(
+            name, entrypoint=["cat", "/etc/os-release"], remove=True, network_disabled=True
+        )
     except DockerException as error:
         said = _first_line(getattr(error, "explanation", None) or str(error))
         raise HostError(

@@ -94,7 +94,9 @@ def _describe(client: docker.DockerClient, image: str, *, engine: str) -> Engine
     where = f"{contract.image_name(engine)} --describe"
     command = [contract.driver_path(engine), "--describe"]
     try:
-        answer = client.containers.run(image, command, remove=True, network_disabled=True, read_only=True)
+        answer = client.containers.run(
+            image, entrypoint=command, remove=True, network_disabled=True, read_only=True
+        )
     except DockerException as error:
         raise EngineError(f"the driver does not run in its image: {error}", where=where) from error
     document = parse_json(answer, where=where, error=EngineError)
