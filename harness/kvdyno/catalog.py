@@ -95,9 +95,8 @@ def describe(binary: Path) -> EngineDescription:
     except OSError as error:
         raise EngineError(f"cannot be run: {error.strerror}", where=where, remedy="make build") from error
     if done.returncode != 0:
-        said = done.stderr.decode(errors="replace").strip().splitlines()[-3:]
         ended = f"signal {-done.returncode}" if done.returncode < 0 else f"status {done.returncode}"
-        raise EngineError(" | ".join([f"expected a description, found {ended}", *said]), where=where)
+        raise _no_description(ended, done.stderr, where=where)
     return _parse_description(done.stdout, where=where)
 
 
@@ -160,18 +159,34 @@ def _image_engine(client: DockerClient, project: Project, name: str, image_id: s
 
 
 def _describe_in(client: DockerClient, image_id: str, *, where: str) -> bytes:
-    from docker.errors import APIError, ContainerError
+    """What the image's driver answers. Its log is whole only when it has ended."""
+    from docker.errors import APIError
 
     try:
-        said = client.containers.run(
-            image_id, ["--describe"], network_mode="none", read_only=True, cap_drop=["ALL"], remove=True
+        container = client.containers.create(
+            image_id,
+            ["--describe"],
+            network_mode="none",
+            read_only=True,
+            cap_drop=["ALL"],
+            log_config={"Type": "json-file", "Config": {}},
         )
-    except ContainerError as failure:
-        ended = f"expected a description, found status {failure.exit_status}"
-        raise EngineError(ended, where=where, remedy=REMEDY) from failure
+        try:
+            container.start()
+            status = container.wait(timeout=_DESCRIBE_SECONDS)["StatusCode"]
+            answer, complaint = (container.logs(stdout=stdout, stderr=not stdout) for stdout in (True, False))
+        finally:
+            container.remove(force=True)
     except APIError as failure:
         raise EngineError(f"cannot be run: {failure.explanation}", where=where, remedy=REMEDY) from failure
-    return bytes(said)
+    if status != 0:
+        raise _no_description(f"status {status}", complaint, where=where)
+    return bytes(answer)
+
+
+def _no_description(ended: str, said: bytes, *, where: str) -> EngineError:
+    last_words = said.decode(errors="replace").strip().splitlines()[-3:]
+    return EngineError(" | ".join([f"expected a description, found {ended}", *last_words]), where=where)
 
 
 def _engine(binary: Path, *, adapters: Path) -> Engine:

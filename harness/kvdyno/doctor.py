@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from kvdyno.errors import HostError
+from kvdyno.errors import HostError, KvdynoError
+from kvdyno.model.engine import RunnerName
 from kvdyno.model.project import MEMORY_FILE_SYSTEMS, Project
 from kvdyno.model.record import Environment
 from kvdyno.model.units import human_bytes
@@ -45,17 +46,25 @@ class Finding:
 
 
 def examine(
-    project: Project, *, environment: Environment, confinement: str | HostError
+    project: Project,
+    *,
+    environment: Environment,
+    confinement: str | HostError,
+    engines: Collection[str] | KvdynoError,
+    docker: Facts | HostError,
+    runner: RunnerName = "local",
 ) -> tuple[Finding, ...]:
-    """Every judgement, good ones too, in a fixed order.
+    """Every judgement on what `runner` needs, good ones too, in a fixed order.
 
-    `environment` holds the facts (docs/formats.md); `confinement` says how caps are enforced here, or why
-    they cannot be.
+    `environment` holds the facts (docs/formats.md); `confinement` says how the runner enforces caps here, or
+    why it cannot; `engines` are the runner's, or why there are none; `docker` holds the facts of the Docker
+    Engine, or why it is out of reach.
     """
     facts = environment.facts
     return (
         _cap(confinement),
-        _engines(project),
+        _engines(engines),
+        *_docker(docker, facts, needed=runner == "docker"),
         *_disk(project, facts),
         _read_ahead(facts),
         *_memory(facts),
@@ -68,16 +77,42 @@ def examine(
 
 def _cap(confinement: str | HostError) -> Finding:
     if isinstance(confinement, HostError):
-        where = f"{confinement.where}: " if confinement.where else ""
-        return Finding("bad", "memory cap", f"{where}{confinement.message}", confinement.remedy or "")
+        return Finding("bad", "memory cap", _said(confinement), confinement.remedy or "")
     return Finding("ok", "memory cap", confinement)
 
 
-def _engines(project: Project) -> Finding:
-    built = sorted(p.name.removeprefix("kvdyno-") for p in project.binaries.glob("kvdyno-*") if p.is_file())
-    if not built:
-        return Finding("bad", "engines", f"none is built in {project.binaries}", "make build")
-    return Finding("ok", "engines", ", ".join(built))
+def _said(refusal: KvdynoError) -> str:
+    return f"{refusal.where}: {refusal.message}" if refusal.where else refusal.message
+
+
+def _engines(engines: Collection[str] | KvdynoError) -> Finding:
+    if isinstance(engines, KvdynoError):
+        return Finding("bad", "engines", _said(engines), engines.remedy or "")
+    return Finding("ok", "engines", ", ".join(sorted(engines)))
+
+
+def _docker(docker: Facts | HostError, facts: Facts, *, needed: bool) -> Iterator[Finding]:
+    """What is wrong with the Docker Engine is as bad as it is needed."""
+    if isinstance(docker, HostError):
+        found = _said(docker) + ("" if needed else " (only --runner docker needs one)")
+        yield Finding("bad" if needed else "ok", "Docker Engine", found, docker.remedy or "")
+        return
+    version, storage = docker["docker.cgroup_version"], docker["docker.storage_driver"]
+    found = f"{docker['docker.engine']} at {docker['docker.address']}, cgroup v{version}, {storage}"
+    yield Finding("ok", "Docker Engine", found)
+    level: Level = "warn" if needed else "ok"
+    if not docker["docker.memory_limit"]:
+        remedy = "boot with cgroup_enable=memory; a rootless Engine needs cgroup v2 and delegation"
+        yield Finding("bad" if needed else "ok", "Docker cap", "it has no memory controller", remedy)
+    elif facts.get("memory.swap_bytes") and not docker["docker.swap_limit"]:
+        found = "it cannot limit swap: a run may swap its way past the cap"
+        yield Finding(level, "Docker cap", found, "swapoff -a, or boot with swapaccount=1")
+    if storage == "vfs":
+        found = "vfs: every container copies its image"
+        yield Finding(level, "Docker storage", found, "keep its data on ext4 or xfs, for overlay2")
+    profile = docker["docker.seccomp"]
+    blocked = "" if profile in ("none", "unconfined") else "; recent ones block io_uring"
+    yield Finding("ok", "Docker seccomp", f"profile {profile}{blocked}")
 
 
 def _disk(project: Project, facts: Facts) -> Iterator[Finding]:

@@ -9,7 +9,7 @@ import contextlib
 import datetime as dt
 import os
 import secrets
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
@@ -17,7 +17,7 @@ from typing import Protocol
 import pandas as pd
 
 from kvdyno import catalog, doctor, plan, spec
-from kvdyno.errors import EngineError, HostError, Interrupted, UsageError
+from kvdyno.errors import EngineError, HostError, Interrupted, KvdynoError, SpecError, UsageError
 from kvdyno.model.engine import Engine, RunnerName
 from kvdyno.model.experiment import Experiment
 from kvdyno.model.image import REMEDY
@@ -351,16 +351,37 @@ def _any_warden() -> Warden:
         return choose_warden(new_sweep_id(), uncapped=True)
 
 
-def examine(project: Project) -> tuple[doctor.Finding, ...]:
+def examine(project: Project, *, runner: RunnerName = "local") -> tuple[doctor.Finding, ...]:
     """What this machine lacks for fair measurements; a small cap is tried out and taken away again."""
     confinement: str | HostError
+    engines: Collection[str] | KvdynoError
     try:
-        warden = choose_warden(new_sweep_id())
+        warden = choose_warden(new_sweep_id(), runner=runner)
         with contextlib.closing(warden), warden.cage(cap_bytes=_TRIAL_CAP_BYTES):
             confinement = f"{warden.kind}: {warden.why}"
     except HostError as refusal:
         confinement = refusal
-    return doctor.examine(project, environment=Surveyor(project).survey(), confinement=confinement)
+    try:
+        engines = catalog.discover(project, runner=runner)
+    except (EngineError, SpecError, HostError) as refusal:
+        engines = refusal
+    return doctor.examine(
+        project,
+        environment=Surveyor(project).survey(),
+        confinement=confinement,
+        engines=engines,
+        docker=_docker_facts(),
+        runner=runner,
+    )
+
+
+def _docker_facts() -> Mapping[str, object] | HostError:
+    from kvdyno.runner.docker import docker_facts
+
+    try:
+        return docker_facts()
+    except HostError as refusal:
+        return refusal
 
 
 def query(project: Project, sql: str, *, records: Iterable[Record]) -> pd.DataFrame:

@@ -11,16 +11,16 @@ from kvdyno import pipeline
 from kvdyno.errors import HostError
 
 from . import pages
-from .app import DataOption, JsonOption, ResultsOption, app, console, print_json, project
+from .app import DataOption, JsonOption, ResultsOption, RunnerOption, app, console, print_json, project
 
 
 @app.command(rich_help_panel="This machine")
-def doctor(data: DataOption = None, json: JsonOption = False) -> None:
+def doctor(runner: RunnerOption = "local", data: DataOption = None, json: JsonOption = False) -> None:
     """Say what this machine lacks for fair measurements, and the remedy for each.
 
-    Example: `kvdyno doctor`
+    Example: `kvdyno doctor --runner docker`
     """
-    found = pipeline.examine(project(data=data))
+    found = pipeline.examine(project(data=data), runner=runner)
     if json:
         print_json([asdict(finding) for finding in found])
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 
 import docker
 from docker.errors import DockerException
@@ -29,6 +30,17 @@ def connect(*, timeout_seconds: int = 60) -> docker.DockerClient:
 def address() -> str:
     """Where the Docker Engine is looked for."""
     return os.environ.get("DOCKER_HOST") or _SOCKET
+
+
+def answers() -> bool:
+    """Whether something listens at a unix socket that this user may open; costs next to nothing."""
+    kind, _, path = address().partition("://")
+    try:
+        with socket.socket(socket.AF_UNIX) as probe:
+            probe.connect(path)
+    except OSError:
+        return False
+    return kind == "unix"
 
 
 def _unreachable(where: str, error: BaseException) -> HostError:

@@ -54,20 +54,20 @@ class DockerWarden:
         self._client = connect()
         self._count = 0
         try:
-            self._facts: Mapping[str, Any] = self._client.info()
+            self.facts: Mapping[str, Any] = self._client.info()
             self._product = _product(self._client.version())
             self._demand_fit()
         except BaseException:
             self._client.close()
             raise
         name = owned_name(sweep_id)
-        labels = {LABEL_SWEEP: sweep_id, LABEL_OWNER: name, LABEL_PIDS: _process_ids()}
+        labels = {LABEL_SWEEP: sweep_id, LABEL_OWNER: name, LABEL_PIDS: process_ids()}
         self._confines = Confines(
             name=name,
             labels=labels,
             user=self._user(),
             userns_mode="host" if "userns" in self._security else "",
-            version=V2 if self._facts.get("CgroupVersion") == "2" else V1,
+            version=V2 if self.facts.get("CgroupVersion") == "2" else V1,
         )
 
     @property
@@ -78,7 +78,7 @@ class DockerWarden:
     @property
     def details(self) -> Mapping[str, object]:
         """See Warden; docs/formats.md explains the keys."""
-        facts = self._facts
+        facts = self.facts
         return {
             "engine": self._product,
             "storage_driver": facts.get("Driver"),
@@ -109,7 +109,7 @@ class DockerWarden:
         return tuple(
             name
             for name, labels in self._ours()
-            if labels.get(LABEL_PIDS) == _process_ids() and is_leftover(labels[LABEL_OWNER])
+            if labels.get(LABEL_PIDS) == process_ids() and is_leftover(labels[LABEL_OWNER])
             if self._remove(name)
         )
 
@@ -163,7 +163,7 @@ class DockerWarden:
     def _security(self) -> dict[str, str]:
         """Security options by name, such as seccomp: default."""
         options: dict[str, str] = {}
-        for text in self._facts.get("SecurityOptions") or ():
+        for text in self.facts.get("SecurityOptions") or ():
             words = dict(word.split("=", 1) for word in text.split(",") if "=" in word)
             options[words.pop("name", text)] = words.get("profile", "yes")
         return options
@@ -185,7 +185,7 @@ class DockerWarden:
                 where=where,
                 remedy="unset DOCKER_HOST, or set it to unix:///...",
             )
-        if self.capped and not self._facts.get("MemoryLimit"):
+        if self.capped and not self.facts.get("MemoryLimit"):
             raise HostError(
                 "the Docker Engine enforces no memory cap: it has no memory controller",
                 where=where,
@@ -194,11 +194,26 @@ class DockerWarden:
             )
 
 
+def docker_facts() -> Mapping[str, object]:
+    """What a doctor looks at, by dotted names. Raises HostError where no Engine of this machine answers."""
+    with contextlib.closing(DockerWarden("facts", capped=False)) as warden:
+        return {
+            "docker.engine": warden.details["engine"],
+            "docker.address": address(),
+            "docker.cgroup_version": warden.details["cgroup_version"],
+            "docker.storage_driver": warden.details["storage_driver"],
+            "docker.seccomp": warden.details["seccomp"],
+            "docker.memory_limit": warden.facts.get("MemoryLimit"),
+            "docker.swap_limit": warden.facts.get("SwapLimit"),
+        }
+
+
 def _product(version: Mapping[str, Any]) -> str:
     parts = [part["Name"] for part in version.get("Components") or ()]
     name = "Podman" if any("Podman" in part for part in parts) else "Docker Engine"
     return f"{name} {version['Version']}"
 
 
-def _process_ids() -> str:
+def process_ids() -> str:
+    """The name of the namespace that this process's ids belong to."""
     return str(Path("/proc/self/ns/pid").readlink())

@@ -15,7 +15,7 @@ from kvdyno.errors import HostError, Interrupted
 from kvdyno.model.engine import RunnerName
 from kvdyno.model.point import Dataset, Point, Run
 from kvdyno.model.project import Project
-from kvdyno.model.record import Failure, Record
+from kvdyno.model.record import CONCLUSIVE, Failure, Record
 
 from .attempt import Draft, Setting, attempt
 from .cage import Warden
@@ -23,7 +23,7 @@ from .disk import demand_real_disk, first_special_file, free_bytes, needed_bytes
 from .environment import Surveyor
 from .owner import is_leftover, owned_name
 from .snapshots import Snapshot, Snapshots
-from .warden import choose_warden
+from .warden import choose_warden, remove_leftover_containers
 from .watch import Progress
 
 #: Where snapshots are kept, by whether the loads were uncapped.
@@ -87,6 +87,7 @@ class LocalRunner:
         self._work = project.data / "work" / owned_name(sweep_id)
         self._surveyor = Surveyor(project)
         self._failed_loads: dict[str, Record] = {}
+        self._failed_once: set[str] = set()
         self._forced: set[str] = set()
         self._prepared: set[str] = set()
         # What was found wrong with a snapshot: told by the next run that starts from it.
@@ -262,7 +263,10 @@ class LocalRunner:
         self._loads.commit(record, run_dir=load_dir)
         if record.status != "ok":
             self._snapshots.abandon(dataset.identity)
-            self._failed_loads[dataset.identity] = record
+            # The host's doing, as when a Docker Engine is restarted, is given a second chance.
+            if record.status in CONCLUSIVE or dataset.identity in self._failed_once:
+                self._failed_loads[dataset.identity] = record
+            self._failed_once.add(dataset.identity)
             return record
         return self._snapshots.commit(dataset.identity, slug=dataset.slug, load_run=record.run_id)
 
@@ -306,6 +310,7 @@ def tidy(project: Project, *, wardens: Iterable[Warden], snapshots: bool = False
     may do this.
     """
     removed = [name for warden in wardens for name in warden.remove_leftovers()]
+    removed += remove_leftover_containers()
     for folder in sorted((project.data / "work").glob("*")):
         if is_leftover(folder.name):
             remove_tree(folder)

@@ -115,6 +115,24 @@ def choose_warden(
     return CgroupWarden(v2, version=V2, name=name, why=f"cgroup v2 at {v2} is ours: no systemd rules it")
 
 
+def remove_leftover_containers() -> tuple[str, ...]:
+    """What killed sweeps left running in a Docker Engine, if one is in reach; returns names.
+
+    A local sweep may not have it beside itself, but needs no Engine for that.
+    """
+    from kvdyno.model.docker_engine import answers
+
+    if not answers():
+        return ()
+    from .docker import DockerWarden
+
+    try:
+        with contextlib.closing(DockerWarden("tidy", capped=False)) as warden:
+            return warden.remove_leftovers()
+    except HostError:
+        return ()
+
+
 def _choose_beside_systemd(v2: Path, *, name: str, probe_systemd: Callable[..., None]) -> Warden:
     """systemd if it answers; in a chroot, say, it does not, and root helps itself."""
     user = os.geteuid() != 0

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import pytest
 
 from kvdyno.doctor import Finding, examine
-from kvdyno.errors import HostError
+from kvdyno.errors import EngineError, HostError
+from kvdyno.model.engine import RunnerName
 from kvdyno.model.project import Project
 from kvdyno.model.record import Environment
 
@@ -36,11 +38,36 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     return Project(root=tmp_path, results=tmp_path / "results", data=tmp_path / "data")
 
 
+DOCKER: dict[str, object] = {
+    "docker.engine": "Docker Engine 20.10",
+    "docker.address": "unix:///var/run/docker.sock",
+    "docker.cgroup_version": "2",
+    "docker.storage_driver": "overlay2",
+    "docker.seccomp": "default",
+    "docker.memory_limit": True,
+    "docker.swap_limit": True,
+}
+NO_DOCKER = HostError("no Docker Engine answers", where="unix:///x", remedy="harness/setup.sh docker")
+
+
 def findings(
-    project: Project, facts: dict[str, object], confinement: str | HostError = "cgroup v1"
+    project: Project,
+    facts: dict[str, object],
+    confinement: str | HostError = "cgroup v1",
+    *,
+    engines: Collection[str] | EngineError = ("memory",),
+    docker: Mapping[str, object] | HostError = DOCKER,
+    runner: RunnerName = "local",
 ) -> dict[str, Finding]:
-    environment = Environment(host_id="x", facts=facts)
-    return {f.what: f for f in examine(project, environment=environment, confinement=confinement)}
+    found = examine(
+        project,
+        environment=Environment(host_id="x", facts=facts),
+        confinement=confinement,
+        engines=engines,
+        docker=docker,
+        runner=runner,
+    )
+    return {f.what: f for f in found}
 
 
 def test_a_good_machine_has_nothing_to_remedy(project: Project) -> None:
@@ -85,9 +112,32 @@ def test_no_cap_is_bad_and_hands_the_remedy_on(project: Project) -> None:
 
 
 def test_no_engine_is_bad(project: Project) -> None:
-    (project.binaries / "kvdyno-memory").unlink()
-    found = findings(project, GOOD)["engines"]
+    refusal = EngineError("no engine is built", where="build/bin", remedy="make build")
+    found = findings(project, GOOD, engines=refusal)["engines"]
     assert (found.level, found.remedy) == ("bad", "make build")
+
+
+@pytest.mark.parametrize(
+    ("docker", "what", "level", "remedy"),
+    [
+        (NO_DOCKER, "Docker Engine", "bad", "harness/setup.sh docker"),
+        (DOCKER | {"docker.memory_limit": False}, "Docker cap", "bad", "cgroup_enable=memory"),
+        (DOCKER | {"docker.swap_limit": False}, "Docker cap", "warn", "swapoff -a"),
+        (DOCKER | {"docker.storage_driver": "vfs"}, "Docker storage", "warn", "overlay2"),
+    ],
+)
+def test_a_flaw_of_docker_is_as_bad_as_docker_is_needed(
+    project: Project, docker: Mapping[str, object] | HostError, what: str, level: str, remedy: str
+) -> None:
+    facts = GOOD | {"memory.swap_bytes": GIB}
+    found = findings(project, facts, docker=docker, runner="docker")[what]
+    assert found.level == level
+    assert remedy in found.remedy
+    assert findings(project, facts, docker=docker)[what].level == "ok"
+
+
+def test_seccomp_is_told(project: Project) -> None:
+    assert "io_uring" in findings(project, GOOD)["Docker seccomp"].found
 
 
 def test_what_the_kernel_hides_is_no_flaw(project: Project) -> None:

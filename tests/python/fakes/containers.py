@@ -91,6 +91,9 @@ def add_adapter(project: Project) -> None:
     adapter.mkdir()
     for name in ("packages.txt", "adapter.cc", "CMakeLists.txt"):
         (adapter / name).touch()
+    (project.root / "containers").mkdir()
+    for name in ("CMakeLists.txt", "containers/Dockerfile"):
+        (project.root / name).touch()
     (adapter / "presets.yaml").write_text("default: {summary: as is}\n")
 
 

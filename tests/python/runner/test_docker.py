@@ -28,7 +28,7 @@ from kvdyno.runner import LocalRunner, Progress
 from kvdyno.runner import docker as docker_module
 from kvdyno.runner import docker_cage as cage_module
 from kvdyno.runner.cage import wait_until
-from kvdyno.runner.docker import LABEL_OWNER, LABEL_PIDS
+from kvdyno.runner.docker import LABEL_OWNER, LABEL_PIDS, process_ids
 from kvdyno.runner.owner import owned_name
 
 from .conftest import MIB, Sink
@@ -233,7 +233,7 @@ def test_what_a_killed_harness_leaves_ends_by_itself_and_is_removed(
     "labels",
     [
         {},
-        {LABEL_OWNER: owned_name("living"), LABEL_PIDS: str(Path("/proc/self/ns/pid").readlink())},
+        {LABEL_OWNER: owned_name("living"), LABEL_PIDS: process_ids()},
         {LABEL_OWNER: "kvdyno-dead-4194305-77", LABEL_PIDS: "pid:[1]"},
     ],
 )

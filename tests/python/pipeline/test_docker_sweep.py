@@ -1,0 +1,87 @@
+"""A sweep in containers, from the experiment to stored records; the engine is a shell script."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from docker import DockerClient
+from fakes.containers import NAME, add_adapter, make_image
+from fakes.projects import make_project
+
+from kvdyno import pipeline
+from kvdyno.errors import EngineError, UsageError
+from kvdyno.model.image import source_sha256
+from kvdyno.model.project import Project
+from kvdyno.runner import docker
+from kvdyno.store import lock
+
+from .test_sweep import Diary
+
+pytestmark = pytest.mark.docker
+
+EXPERIMENT = f"""\
+title: A test
+engines: [{NAME}]
+grid: {{workload: [a], dataset: [256MiB]}}
+cap: 4GiB
+repetitions: 2
+"""
+REQUEST = pipeline.Request(experiment="test", runner="docker")
+CAPPED = pipeline.Confinement()
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, client: DockerClient) -> Project:
+    monkeypatch.setattr(lock, "_default_path", lambda: tmp_path / "lock")
+    project = make_project(tmp_path, experiment=EXPERIMENT)
+    add_adapter(project)
+    make_image(client, source=source_sha256(project, NAME))
+    return project
+
+
+def test_runs_are_measured_once_for_each_image(project: Project, client: DockerClient) -> None:
+    _, whole = pipeline.make_plan(project, REQUEST)
+    diary = Diary()
+    first = pipeline.sweep(project, whole, how=CAPPED, observer=diary)
+    assert diary.confined.startswith("docker: ")
+    assert {record.runner.name for record in first.records} == {"docker"}
+    assert [record.status for record in first.records] == ["ok", "ok"]
+    again = pipeline.sweep(project, whole, how=CAPPED, observer=Diary())
+    assert (again.measured, again.reused) == (0, 2)
+
+    make_image(client, source=source_sha256(project, NAME))
+    _, rebuilt = pipeline.make_plan(project, REQUEST)
+    assert {p.identity for p in rebuilt.points}.isdisjoint({p.identity for p in whole.points})
+    assert pipeline.reusable(project, rebuilt, how=CAPPED) == {}
+
+
+def test_an_engine_without_an_image_is_named(project: Project) -> None:
+    (project.adapters / "rocksdb").mkdir()
+    (project.adapters / "rocksdb" / "CMakeLists.txt").touch()
+    file = project.experiments / "test.yaml"
+    file.write_text(file.read_text().replace(NAME, "rocksdb"))
+    with pytest.raises(EngineError, match="'rocksdb' is not built") as raised:
+        pipeline.make_plan(project, REQUEST)
+    assert raised.value.remedy == "make images"
+
+
+def test_an_upstream_binary_is_refused(project: Project) -> None:
+    ycsb = project.root / "ycsb"
+    ycsb.write_text("#!/bin/sh\n")
+    ycsb.chmod(0o755)
+    file = project.experiments / "test.yaml"
+    text = file.read_text().replace(f"[{NAME}]", "[{engine: leveldb, external: ycsb}]")
+    file.write_text(text + "phases: {measure: {operations: 1000}}\n")
+    with pytest.raises(UsageError, match="cannot be run by docker"):
+        pipeline.make_plan(project, REQUEST)
+
+
+def test_a_local_sweep_removes_containers_that_a_killed_one_left(
+    project: Project, client: DockerClient
+) -> None:
+    labels = {docker.LABEL_OWNER: "kvdyno-dead-4194305-77", docker.LABEL_PIDS: docker.process_ids()}
+    image = make_image(client, source=source_sha256(project, NAME))
+    name = client.containers.create(image, labels=labels).name
+    assert name in pipeline.clean(project, snapshots=False)
+    assert not client.api.containers(all=True)
