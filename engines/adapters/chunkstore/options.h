@@ -51,14 +51,16 @@ struct Options {
 
  private:
   void DescribeMemory(OptionTable* table) {
-    table->Bytes("memory_budget", &store.memory_budget,
-                 {.effect = "Memory for everything that the store holds, caches and staging ring "
-                            "included. auto: three quarters of the run's cap.",
-                  .min = 4 * kMiB,
-                  .max = kTiB,
-                  .shapes_data = true,
-                  .scales = true},
-                 kAuto);
+    table->Bytes(
+        "memory_budget", &store.memory_budget,
+        {.effect = "Memory for everything that the store holds, caches and staging ring "
+                   "included. auto: three quarters of the run's cap, which must be 43 MiB or "
+                   "more for that.",
+         .min = chunkstore::Options::kLeastBudget,
+         .max = kTiB,
+         .shapes_data = true,
+         .scales = true},
+        kAuto);
     table->Bytes(
         "munk_cache_size", &store.munk_cache_size,
         {.effect = "Whole chunks held in memory; 0: none. adaptive: shares what is left of "

@@ -63,10 +63,10 @@ static chunkstore_options* small_options(void) {
   chunkstore_options* options = chunkstore_options_new();
   char* text = NULL;
   char* refusal = NULL;
-  OK(chunkstore_options_set(options, "memory_budget", "16MiB", &error));
+  OK(chunkstore_options_set(options, "memory_budget", "32MiB", &error));
   OK(chunkstore_options_set(options, "chunk_size", "64KiB", &error));
   text = chunkstore_options_get(options, "memory_budget");
-  CHECK(text != NULL && strcmp(text, "16MiB") == 0);
+  CHECK(text != NULL && strcmp(text, "32MiB") == 0);
   chunkstore_free(text);
   CHECK(chunkstore_options_get(options, "no_such_option") == NULL);
   expect_refused(CHUNKSTORE_INVALID_ARGUMENT,

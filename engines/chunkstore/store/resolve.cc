@@ -73,7 +73,7 @@ Status CheckGiven(const Options& given) {
   };
   const Status checks[] = {
       CheckRange("checkpoint_interval_s", given.checkpoint_interval_s, 0.01, 3600.0),
-      size("memory_budget", given.memory_budget, 4 * kMiB, uint64_t{1} << 50),
+      size("memory_budget", given.memory_budget, Options::kLeastBudget, uint64_t{1} << 50),
       size("stage_size", given.stage_size, 64 * kKiB, kGiB),
       size("chunk_size", given.chunk_size, 4 * kKiB, kGiB),
       CheckRange<uint64_t>("block_size", given.block_size, 256, kMiB),
@@ -117,7 +117,7 @@ Status ResolveOptions(const Options& given, uint64_t cap, Options* resolved) {
   Options& options = *resolved;
   options = given;
   if (options.memory_budget == Options::kAuto) {
-    options.memory_budget = std::max(cap / 4 * 3, 4 * kMiB);
+    options.memory_budget = std::max(cap / 4 * 3, Options::kLeastBudget);
   }
   const uint64_t budget = options.memory_budget;
   if (options.stage_size == Options::kAuto) {

@@ -37,7 +37,8 @@ TEST(ResolveOptions, NamesTheOptionTheRangeAndTheValue) {
        [](Options* o) { o->checkpoint_interval_s = 3601; }},
       {"checkpoint_interval_s", "0.01", "nan",
        [](Options* o) { o->checkpoint_interval_s = std::stod("nan"); }},
-      {"memory_budget", "4194304", "4194303", [](Options* o) { o->memory_budget = 4 * kMiB - 1; }},
+      {"memory_budget", "33554432", "33554431",
+       [](Options* o) { o->memory_budget = 32 * kMiB - 1; }},
       {"stage_size", "65536", "65535", [](Options* o) { o->stage_size = 64 * kKiB - 1; }},
       {"stage_size", "1073741824", "1073741825", [](Options* o) { o->stage_size = kGiB + 1; }},
       {"chunk_size", "4096", "4095", [](Options* o) { o->chunk_size = 4 * kKiB - 1; }},
@@ -73,7 +74,7 @@ TEST(ResolveOptions, NamesTheOptionTheRangeAndTheValue) {
 TEST(ResolveOptions, TheEndsOfRangesAreInside) {
   Options low;
   low.checkpoint_interval_s = 0.01;
-  low.memory_budget = 4 * kMiB;
+  low.memory_budget = 32 * kMiB;
   low.stage_size = 64 * kKiB;
   low.chunk_size = low.log_limit = low.munk_log_limit = 4 * kKiB;
   low.block_size = 256;
@@ -123,8 +124,8 @@ TEST(ResolveOptions, BetweenTheLimitsSizesFollowTheCap) {
   const Options resolved = Resolve({}, 512 * kMiB);
   EXPECT_EQ(resolved.stage_size, 16 * kMiB);
   EXPECT_EQ(resolved.chunk_size, 4 * kMiB);
-  const Options small = Resolve({}, 32 * kMiB);
-  EXPECT_EQ(small.stage_size, kMiB);
+  const Options small = Resolve({}, 48 * kMiB);
+  EXPECT_EQ(small.stage_size, kMiB / 2 * 3);
   EXPECT_EQ(small.chunk_size, 512 * kKiB) << "at least that";
 }
 
@@ -154,8 +155,8 @@ TEST(ResolveOptions, StagesAreWholePages) {
 }
 
 TEST(ResolveOptions, OpensAlsoUnderATinyCap) {
-  EXPECT_EQ(Resolve({}, 0).memory_budget, 4 * kMiB);
-  EXPECT_EQ(Resolve({}, 5 * kMiB).memory_budget, 4 * kMiB);
+  EXPECT_EQ(Resolve({}, 0).memory_budget, 32 * kMiB);
+  EXPECT_EQ(Resolve({}, 5 * kMiB).memory_budget, 32 * kMiB);
 }
 
 TEST(ResolveOptions, FixedSizesMustFitTheBudget) {

@@ -35,7 +35,7 @@ inline std::string KeyOf(int i) {
 class StoreTest : public ::testing::Test {
  protected:
   StoreTest() {
-    options_.memory_budget = 8 << 20;
+    options_.memory_budget = Options::kLeastBudget;
     options_.stage_size = 64 << 10;
     options_.chunk_size = 16 << 10;
     options_.block_size = 1 << 10;

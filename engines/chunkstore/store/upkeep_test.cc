@@ -387,7 +387,7 @@ TEST_F(UpkeepTest, MemoryIsTheSumOfItsParts) {
   }
   EXPECT_EQ(Stat("memory_bytes"), sum);
   EXPECT_LE(Stat("memory_bytes"), Stat("memory_budget"));
-  EXPECT_EQ(Stat("memory_budget"), 8 << 20);
+  EXPECT_EQ(Stat("memory_budget"), Options::kLeastBudget);
 }
 
 }  // namespace

@@ -109,11 +109,13 @@ Options RandomOptions(Rng* rng) {
   options.durability = rng->Pick({Durability::kNone, Durability::kAsync, Durability::kAsync,
                                   Durability::kAsync, Durability::kSync});
   options.checkpoint_interval_s = rng->Pick({0.01, 0.1, 1.0});
-  options.memory_budget = rng->Pick({4096 * kKiB, 8192 * kKiB, 16384 * kKiB});
+  options.memory_budget = Options::kLeastBudget;
   options.munk_cache_size =
       rng->Pick({uint64_t{0}, 64 * kKiB, 256 * kKiB, 1024 * kKiB, Options::kAdaptive});
   options.row_cache_size = rng->Pick({uint64_t{0}, 16 * kKiB, 256 * kKiB, Options::kAdaptive});
-  options.block_cache_size = rng->Pick({uint64_t{0}, 32 * kKiB, 512 * kKiB, Options::kAdaptive});
+  // The large one leaves little to those that are adaptive.
+  options.block_cache_size =
+      rng->Pick({uint64_t{0}, 32 * kKiB, 512 * kKiB, 15 * 1024 * kKiB, Options::kAdaptive});
   options.stage_size = rng->Pick({64 * kKiB, 64 * kKiB, 128 * kKiB, 256 * kKiB});
   options.chunk_size = rng->Pick({4 * kKiB, 16 * kKiB, 16 * kKiB, 64 * kKiB});
   options.block_size = rng->Pick({uint64_t{256}, kKiB, 4 * kKiB, 16 * kKiB});

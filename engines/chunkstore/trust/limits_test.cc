@@ -20,7 +20,7 @@ TEST(Opening, ASecondProcessIsRefused) {
   const ScratchDirectory scratch(".");
   const std::string directory = scratch.path() + "/store";
   Options options;
-  options.memory_budget = 16 << 20;
+  options.memory_budget = Options::kLeastBudget;
   int ready[2], done[2];
   ASSERT_EQ(::pipe(ready), 0);
   ASSERT_EQ(::pipe(done), 0);
@@ -50,7 +50,7 @@ TEST(Opening, ASecondProcessIsRefused) {
 TEST(Opening, ASecondStoreOfThisProcessIsRefused) {
   SimulatedFileSystem files(1);
   Options options;
-  options.memory_budget = 16 << 20;
+  options.memory_budget = Options::kLeastBudget;
   options.file_system = &files;
   std::unique_ptr<Store> store, second;
   ASSERT_TRUE(Store::Open(options, "/store", &store).ok());
@@ -59,7 +59,7 @@ TEST(Opening, ASecondStoreOfThisProcessIsRefused) {
 
 // A directory with every kind of file, as a kill leaves it.
 void BuildStore(SimulatedFileSystem* files, Options* options, std::string* manifest) {
-  options->memory_budget = 16 << 20;
+  options->memory_budget = Options::kLeastBudget;
   options->stage_size = 64 << 10;
   options->chunk_size = 16 << 10;
   options->file_system = files;
@@ -154,7 +154,7 @@ TEST(Size, MemoryStaysInsideTheBudget) {
   GTEST_SKIP() << "sanitizers have memory of their own";
 #endif
   CheckOptions options;
-  options.count = 32 << 20;
+  options.count = 64 << 20;
   options.directory = ".";
   ExpectClean(CheckMemory(options));
 }

@@ -37,6 +37,8 @@ struct Options {
   static constexpr uint64_t kAdaptive = UINT64_MAX;
   // For sizes that have a rule of their own: derived at Open; Store::options() tells the result.
   static constexpr uint64_t kAuto = 0;
+  // What the ring, indexes and background work need besides caches.
+  static constexpr uint64_t kLeastBudget = uint64_t{32} << 20;
 
   // --- the directory
   bool create_if_missing = true;
@@ -51,7 +53,8 @@ struct Options {
   double checkpoint_interval_s = 1;
 
   // --- memory
-  // Bytes for everything that the store holds, page cache that it causes included; 4 MiB and more.
+  // Bytes for everything that the store holds, what its allocations take of the process's resident
+  // set and, with direct input/output, the page cache that it causes included; 32 MiB and more.
   // kAuto: three quarters of the memory cap of the process's cgroup, or of the machine's memory.
   uint64_t memory_budget = kAuto;
   // Bytes of whole chunks held in memory, of single rows and of table blocks; 0 has no such
