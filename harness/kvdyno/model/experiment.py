@@ -36,6 +36,16 @@ class Phases(Frozen):
     drain: bool = True
 
 
+class DeviceLimits(Frozen):
+    """What the disk is held to, to imitate a slower one, whose name this is. None: as fast as it is."""
+
+    name: str = ""
+    read_bytes_per_second: int | None = None
+    write_bytes_per_second: int | None = None
+    read_iops: int | None = None
+    write_iops: int | None = None
+
+
 class FigureSpec(Frozen):
     """One figure: a kind from `plots/` bound to a metric and to axes of the grid."""
 
@@ -102,6 +112,7 @@ class Experiment(Frozen):
     grid: Mapping[str, tuple[AxisValue, ...]]
     properties: Mapping[str, str] = Field(default_factory=dict)
     cap_bytes: int
+    device: DeviceLimits | None = None
     repetitions: int
     phases: Phases
     timeout_seconds: float = 3600

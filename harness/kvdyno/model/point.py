@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from .engine import Engine
-from .experiment import AxisValue, Experiment
+from .experiment import AxisValue, DeviceLimits, Experiment
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,7 @@ class Point:
     timeout_seconds: float
     expected_seconds: float
     expected_disk_bytes: int
+    device: DeviceLimits | None = None
 
 
 @dataclass(frozen=True)

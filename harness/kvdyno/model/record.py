@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from .engine import BuildIdentity, DriverIdentity, EngineIdentity, Frozen
-from .experiment import AxisValue
+from .experiment import AxisValue, DeviceLimits
 
 RECORD_SCHEMA = "kvdyno.record/1"
 OUTCOME_SCHEMA = "kvdyno.outcome/1"
@@ -108,6 +108,7 @@ class RecordedPoint(Frozen):
     dataset: str | None
     cap_bytes: int
     timeout_seconds: float = 0
+    device: DeviceLimits | None = None
 
 
 class Failure(Frozen):

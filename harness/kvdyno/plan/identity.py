@@ -12,7 +12,7 @@ from typing import Any
 
 from kvdyno.model.axes import DATASET, DISTRIBUTION, THREADS, WORKLOAD, axis_of
 from kvdyno.model.engine import Engine
-from kvdyno.model.experiment import AxisValue
+from kvdyno.model.experiment import AxisValue, DeviceLimits
 from kvdyno.model.options import display_value, value_text
 from kvdyno.model.point import Dataset, Point
 
@@ -28,7 +28,7 @@ def hash_of(content: Mapping[str, Any]) -> str:
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
-def point_identity(resolved: Resolved, *, dataset: Dataset | None) -> str:
+def point_identity(resolved: Resolved, *, dataset: Dataset | None, device: DeviceLimits | None) -> str:
     """Hash of all that can change the point's result. Labels, time limits and estimates cannot."""
     return hash_of(
         {
@@ -38,6 +38,7 @@ def point_identity(resolved: Resolved, *, dataset: Dataset | None) -> str:
             "phases": list(resolved.phases),
             "cap_bytes": resolved.cap_bytes,
             "dataset": dataset.identity if dataset else None,
+            **({"device": device.model_dump(exclude={"name"}, exclude_none=True)} if device else {}),
         }
     )
 

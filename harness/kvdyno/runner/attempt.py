@@ -26,6 +26,7 @@ from .disk import evict_file, free_bytes
 from .driver import LOG, OUTCOME, PROPERTIES, Driver, NativeDriver, write_properties
 from .environment import others_cpus_busy, read_cpu
 from .external import ExternalDriver
+from .throttle import throttle_for
 from .verdict import Evidence, judge, read_tail
 from .watch import Ending, Progress, run_in_cage
 
@@ -108,6 +109,7 @@ def recorded_point(run: Run) -> RecordedPoint:
         dataset=point.dataset.identity if point.dataset else None,
         cap_bytes=point.cap_bytes,
         timeout_seconds=point.timeout_seconds,
+        device=point.device,
     )
 
 
@@ -125,7 +127,8 @@ def attempt(draft: Draft, *, store: Path, progress: Callable[[Progress], None]) 
         with contextlib.suppress(FileNotFoundError):
             evict_file(point.engine.binary)
     write_properties(draft.run_dir / PROPERTIES, point.properties)
-    with draft.warden.cage(cap_bytes=point.cap_bytes) as cage:
+    throttle = throttle_for(store, point.device)
+    with draft.warden.cage(cap_bytes=point.cap_bytes, throttle=throttle) as cage:
         draft.place = cage.place
         task = Task(
             engine=point.engine,
@@ -162,7 +165,10 @@ def _note(draft: Draft, ending: Ending, others: float | None) -> None:
         "peak_bytes": ending.peak_bytes,
         "oom_kills": ending.oom_kills,
         "others_cpus_busy": others,
+        "phases": [account.as_details() for account in ending.accounts],
     }
+    if draft.run.point.device:
+        draft.details["device_binds"] = draft.warden.device_binds
     if others is not None and others > _OTHERS_CPUS_BUSY_MAX:
         draft.warnings.append(f"others kept {others:g} CPUs busy during the run")
     cap = draft.run.point.cap_bytes

@@ -18,11 +18,17 @@ from typing import Protocol
 from kvdyno.errors import HostError
 from kvdyno.model.engine import Engine, RunnerName
 
+from .throttle import Throttle
+
 #: Exit status of the launcher when the process could not be put into its cage.
 LAUNCH_FAILED = 125
 
-#: Joining before exec: not a page of the program is charged elsewhere.
-JOIN_SCRIPT = f'echo $$ > "$0" || exit {LAUNCH_FAILED}; exec "$@"'
+#: Joining before exec: not a page of the program is charged elsewhere. $0 lists the groups.
+JOIN_SCRIPT = f'for group in $0; do echo $$ > "$group/cgroup.procs" || exit {LAUNCH_FAILED}; done; exec "$@"'
+
+#: Which I/O the limits of a device hold.
+BINDS_V1 = "reads, direct writes and synced writes; not what is written back later"
+BINDS_V2 = "reads and writes, write-back included where the file system knows whose pages they are"
 
 
 #: From SIGTERM to SIGKILL: time for a driver to write its outcome.
@@ -123,6 +129,9 @@ class Cage(Protocol):
     def peak_bytes(self) -> int | None:
         """The highest memory use so far, page cache included; None where the kernel does not say."""
 
+    def usage(self) -> dict[str, int]:
+        """Memory now and I/O so far (see throttle.read_usage); what cannot be read is left out."""
+
 
 class Warden(Protocol):
     """A way of confining processes on this machine."""
@@ -147,8 +156,15 @@ class Warden(Protocol):
     def details(self) -> Mapping[str, object]:
         """What else a record should say of it."""
 
-    def cage(self, *, cap_bytes: int) -> AbstractContextManager[Cage]:
-        """A new cage; `cap_bytes` 0 confines without a cap. Raises HostError."""
+    @property
+    def device_binds(self) -> str:
+        """Which I/O the limits of a device hold here, in words."""
+
+    def cage(self, *, cap_bytes: int, throttle: Throttle | None = None) -> AbstractContextManager[Cage]:
+        """A new cage; `cap_bytes` 0 confines without a cap. Raises HostError.
+
+        `throttle` holds the disk to its limits, and lets its I/O be counted where that takes a rule.
+        """
 
     def remove_leftovers(self) -> tuple[str, ...]:
         """Take away what killed harnesses left; returns the names."""

@@ -6,16 +6,28 @@ import contextlib
 import os
 import signal
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 
 from kvdyno.errors import HostError
 from kvdyno.model.engine import RunnerName
 
-from .cage import JOIN_SCRIPT, Cage, Process, Task, read_counter, read_number, read_pids, wait_until
+from .cage import (
+    BINDS_V1,
+    BINDS_V2,
+    JOIN_SCRIPT,
+    Cage,
+    Process,
+    Task,
+    read_counter,
+    read_number,
+    read_pids,
+    wait_until,
+)
 from .owner import PREFIX, is_leftover
 from .process import HostProcess
+from .throttle import Throttle, apply, cannot_limit, read_usage
 
 
 @dataclass(frozen=True)
@@ -114,6 +126,9 @@ class Counters:
 class CgroupCage(Counters):
     """A cgroup that holds one run."""
 
+    #: Where its I/O is counted and held: another hierarchy's group on v1.
+    io: Path | None = None
+
     @property
     def place(self) -> str:
         """The cgroup's folder."""
@@ -125,7 +140,12 @@ class CgroupCage(Counters):
 
     def command(self, argv: Sequence[str]) -> list[str]:
         """`argv`, wrapped so that it starts inside."""
-        return ["/bin/sh", "-c", JOIN_SCRIPT, str(self.path / "cgroup.procs"), *argv]
+        groups = dict.fromkeys(filter(None, (self.io, self.path)))
+        return ["/bin/sh", "-c", JOIN_SCRIPT, " ".join(map(str, groups)), *argv]
+
+    def usage(self) -> dict[str, int]:
+        """See Cage."""
+        return read_usage(self.path, self.io)
 
     def pids(self) -> list[int]:
         """See Cage."""
@@ -156,65 +176,107 @@ class CgroupWarden:
     capped = True
     details: Mapping[str, object] = MappingProxyType({})
 
-    def __init__(self, root: Path, *, version: Version, name: str, why: str) -> None:
+    def __init__(
+        self, root: Path, *, version: Version, name: str, why: str, io_root: Path | None = None
+    ) -> None:
+        """`io_root` is where v1's blkio controller is mounted, if it may be used."""
+        self._io_root = io_root
+        self.device_binds = BINDS_V1 if version is V1 else BINDS_V2
         self.kind = version.kind
         self.why = why
         self._root = root
         self._version = version
         self._name = name
-        self._handed_down = False
+        self._handed_down: list[str] = []
 
     @contextlib.contextmanager
-    def cage(self, *, cap_bytes: int) -> Iterator[Cage]:
+    def cage(self, *, cap_bytes: int, throttle: Throttle | None = None) -> Iterator[Cage]:
         """See Warden."""
         if self._version is V2:
-            self._hand_down()
+            self._hand_down("memory", needed=True)
+            self._hand_down("io", needed=bool(throttle and throttle.binds))
         path = self._root / self._name
-        try:
-            path.mkdir()
-        except OSError as failure:
-            raise HostError(
-                f"cannot make a cgroup: {failure.strerror}",
-                where=str(path),
-                remedy="run as root, or with --uncapped for numbers that only you will see",
-            ) from failure
+        _make(path)
         cage = CgroupCage(path, self._version)
         try:
             if cap_bytes:
                 _limit(path, self._version.limits, cap_bytes)
-            yield cage
+            with self._io_group(path, throttle) as io:
+                yield replace(cage, io=io)
         finally:
             cage.kill()
             _remove(path)
 
+    @contextlib.contextmanager
+    def _io_group(self, path: Path, throttle: Throttle | None) -> Iterator[Path | None]:
+        """The group where I/O is counted, and held to the throttle."""
+        needed = throttle is not None and throttle.binds
+        if self._version is V2:
+            apply(throttle.v2() if throttle else {}, path, needed=needed)
+            yield path
+            return
+        if self._io_root is None:
+            if needed:
+                raise cannot_limit("there is no blkio controller", where="/proc/self/mounts")
+            yield None
+            return
+        group = self._io_root / self._name
+        _make(group)
+        try:
+            apply(throttle.v1() if throttle else {}, group, needed=needed)
+            yield group
+        finally:
+            CgroupCage(group, self._version).kill()
+            _remove(group)
+
     def remove_leftovers(self) -> tuple[str, ...]:
         """See Warden."""
-        leftovers = [p for p in sorted(self._root.glob(PREFIX + "*")) if is_leftover(p.name)]
-        for path in leftovers:
-            CgroupCage(path, self._version).kill()
-            _remove(path)
-        return tuple(p.name for p in leftovers)
+        names = dict.fromkeys(
+            path.name
+            for root in filter(None, (self._root, self._io_root))
+            for path in sorted(root.glob(PREFIX + "*"))
+            if is_leftover(path.name)
+        )
+        for name in names:
+            for root in filter(None, (self._root, self._io_root)):
+                CgroupCage(root / name, self._version).kill()
+                _remove(root / name)
+        return tuple(names)
 
     def close(self) -> None:
-        """Take the memory controller back from the children, unless others have come to use it."""
-        if self._handed_down:
+        """Take the controllers back from the children, unless others have come to use them."""
+        for controller in self._handed_down:
             with contextlib.suppress(OSError):
-                (self._root / "cgroup.subtree_control").write_text("-memory")
-            self._handed_down = False
+                (self._root / "cgroup.subtree_control").write_text(f"-{controller}")
+        self._handed_down.clear()
 
-    def _hand_down(self) -> None:
+    def _hand_down(self, controller: str, *, needed: bool) -> None:
         control = self._root / "cgroup.subtree_control"
-        if "memory" in control.read_text().split():
+        if controller in control.read_text().split() or controller in self._handed_down:
             return
         try:
-            control.write_text("+memory")
+            offered = (self._root / "cgroup.controllers").read_text().split()
+            if needed or controller in offered:
+                control.write_text(f"+{controller}")
+                self._handed_down.append(controller)
         except OSError as failure:
-            raise HostError(
-                f"the memory controller cannot be handed down: {failure.strerror}",
-                where=str(control),
-                remedy="in a container, start it with --cgroupns=host and a writable /sys/fs/cgroup",
-            ) from failure
-        self._handed_down = True
+            if needed:
+                raise HostError(
+                    f"the {controller} controller cannot be handed down: {failure.strerror}",
+                    where=str(control),
+                    remedy="in a container, start it with --cgroupns=host and a writable /sys/fs/cgroup",
+                ) from failure
+
+
+def _make(path: Path) -> None:
+    try:
+        path.mkdir()
+    except OSError as failure:
+        raise HostError(
+            f"cannot make a cgroup: {failure.strerror}",
+            where=str(path),
+            remedy="run as root, or with --uncapped for numbers that only you will see",
+        ) from failure
 
 
 def _limit(path: Path, limits: Sequence[Limit], cap_bytes: int) -> None:
@@ -245,35 +307,3 @@ def _remove(path: Path) -> None:
         return True
 
     wait_until(removed, seconds=10, failure=f"{path}: this cgroup cannot be removed")
-
-
-def group_of(pid: int, *, root: Path = Path("/")) -> Path | None:
-    """The folder of the process's memory cgroup (v2: of its only one); None if it has gone."""
-    try:
-        lines = (root / f"proc/{pid}/cgroup").read_text().splitlines()
-    except OSError:
-        return None
-    groups = {
-        name: path for _, names, path in (line.split(":", 2) for line in lines) for name in names.split(",")
-    }
-    v1, v2 = memory_controllers(root)
-    if v1 and "memory" in groups:
-        return v1 / groups["memory"].lstrip("/")
-    return v2 / groups[""].lstrip("/") if v2 and "" in groups else None
-
-
-def memory_controllers(root: Path) -> tuple[Path | None, Path | None]:
-    """The folders where v1 and v2 offer a memory controller; the first, where one is mounted twice."""
-    try:
-        lines = (root / "proc/self/mounts").read_text().splitlines()
-    except OSError:
-        lines = []
-    v1 = v2 = None
-    for line in lines:
-        _, folder, kind, options = line.split()[:4]
-        place = root / folder.lstrip("/")
-        if kind == "cgroup" and "memory" in options.split(","):
-            v1 = v1 or place
-        if kind == "cgroup2" and "memory" in (place / "cgroup.controllers").read_text().split():
-            v2 = v2 or place
-    return v1, v2

@@ -20,9 +20,11 @@ from kvdyno.errors import HostError
 from kvdyno.model.docker_engine import address, connect
 from kvdyno.model.engine import RunnerName
 
+from .cage import BINDS_V1, BINDS_V2
 from .cgroup import V1, V2
 from .docker_cage import IMAGE_USER, UNREACHABLE, Confines, DockerCage
 from .owner import is_leftover, owned_name
+from .throttle import Throttle
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -88,8 +90,13 @@ class DockerWarden:
             "user": self._confines.user,
         }
 
+    @property
+    def device_binds(self) -> str:
+        """See Warden."""
+        return BINDS_V1 if self._confines.version is V1 else BINDS_V2
+
     @contextlib.contextmanager
-    def cage(self, *, cap_bytes: int) -> Iterator[DockerCage]:
+    def cage(self, *, cap_bytes: int, throttle: Throttle | None = None) -> Iterator[DockerCage]:
         """See Warden. Waits for an Engine that is away."""
         self._await_engine()
         self._count += 1
@@ -98,6 +105,7 @@ class DockerWarden:
             self._confines,
             name=f"{self._confines.name}.{self._count}",
             cap_bytes=cap_bytes if self.capped else 0,
+            throttle=throttle,
         )
         try:
             yield cage

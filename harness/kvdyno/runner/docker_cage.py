@@ -22,9 +22,11 @@ from kvdyno.model.engine import Engine
 from kvdyno.model.image import DATA, OUTPUT, REMEDY, USER_ID
 
 from .cage import LAUNCH_FAILED, Places, Process, Task, read_pids, wait_until
-from .cgroup import Counters, Version, group_of
+from .cgroup import V2, Counters, Version
 from .disk import evict_file
+from .hierarchy import group_of
 from .holder import PROGRESS_FD, Holder
+from .throttle import Throttle, read_usage
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -67,10 +69,19 @@ class Confines:
 class DockerCage:
     """A container that holds one run. It exists from `start` to `remove`."""
 
-    def __init__(self, client: DockerClient, confines: Confines, *, name: str, cap_bytes: int) -> None:
+    def __init__(
+        self,
+        client: DockerClient,
+        confines: Confines,
+        *,
+        name: str,
+        cap_bytes: int,
+        throttle: Throttle | None,
+    ) -> None:
         self._client = client
         self._confines = confines
         self._cap_bytes = cap_bytes
+        self._throttle = throttle
         self._pid = 0
         self._holder: Holder | None = None
         self._oom_killed = False
@@ -121,6 +132,7 @@ class DockerCage:
             ulimits=[{"Name": "nofile", "Soft": open_files, "Hard": open_files}],
             cpuset_cpus=",".join(map(str, task.cpus)),
             log_config={"Type": "none", "Config": {}},
+            **(self._throttle.docker(v2=self._confines.version is V2) if self._throttle else {}),
             # Without the second, a run would swap its way past the cap.
             **({"mem_limit": self._cap_bytes, "memswap_limit": self._cap_bytes} if self._cap_bytes else {}),
         )
@@ -129,6 +141,12 @@ class DockerCage:
         """See Cage. As this machine numbers them."""
         group = group_of(self._pid) if self._pid else None
         return read_pids(group / "cgroup.procs") if group else []
+
+    def usage(self) -> dict[str, int]:
+        """See Cage."""
+        if not self._pid:
+            return {}
+        return read_usage(group_of(self._pid), group_of(self._pid, controller="blkio", v2_name="io"))
 
     def kill(self) -> None:
         """See Cage. An Engine that has gone cannot help: then the harness ends what it may."""

@@ -41,7 +41,10 @@ class LoadSink(Protocol):
 
 
 def load_run(point: Point, dataset: Dataset) -> Run:
-    """The load of a dataset as a run of its own, under the same cap as the point that needs it."""
+    """The load of a dataset as a run of its own, under the same cap as the point that needs it.
+
+    The disk is not held to anything: how fast it is does not change what is loaded.
+    """
     axes = {name: point.axes[name] for name in ("engine", "preset", "dataset") if name in point.axes}
     load = replace(
         point,
@@ -51,6 +54,7 @@ def load_run(point: Point, dataset: Dataset) -> Run:
         properties=dataset.properties,
         phases=tuple(p for p in ("load", "settle") if p in point.engine.description.phases),
         dataset=None,
+        device=None,
     )
     return Run(point=load, repetition=1)
 

@@ -19,9 +19,10 @@ from types import MappingProxyType
 from kvdyno.errors import HostError
 from kvdyno.model.engine import RunnerName
 
-from .cage import LAUNCH_FAILED, Process, Task, read_counter, read_number, read_pids, wait_until
+from .cage import BINDS_V2, LAUNCH_FAILED, Process, Task, read_counter, read_number, read_pids, wait_until
 from .owner import PREFIX, is_leftover
 from .process import HostProcess
+from .throttle import Throttle, read_usage
 
 _SECONDS_MAX = 30
 _PROBE_CAP_BYTES = 64 << 20
@@ -56,10 +57,11 @@ class Systemctl:
     def _who(self) -> list[str]:
         return ["--user"] if self.user else []
 
-    def scope(self, unit: str, *, cap_bytes: int) -> list[str]:
+    def scope(self, unit: str, *, cap_bytes: int, throttle: Throttle | None = None) -> list[str]:
         """The words before a command that put it into a new scope."""
+        rates = throttle.systemd() if throttle else []
         limits = ["-p", f"MemoryMax={cap_bytes}", "-p", "MemorySwapMax=0"] if cap_bytes else []
-        return ["systemd-run", *self._who, "--scope", "--quiet", f"--unit={unit}", *limits, "--"]
+        return ["systemd-run", *self._who, "--scope", "--quiet", f"--unit={unit}", *limits, *rates, "--"]
 
     def ask(self, *words: str) -> str:
         """What systemctl prints; empty if it fails (a unit that has gone is no error here).
@@ -81,6 +83,7 @@ class ScopeCage:
     cap_bytes: int
     report: Path
     mount: Path
+    throttle: Throttle | None = None
 
     @property
     def place(self) -> str:
@@ -95,7 +98,7 @@ class ScopeCage:
         """`argv`, wrapped so that it starts inside."""
         cap = str(_whole_pages(self.cap_bytes)) if self.cap_bytes else "max"
         holder = ["/bin/sh", "-c", _HOLDER_SCRIPT, str(self.report), str(self.mount), cap, *argv]
-        return [*self.systemctl.scope(self.unit, cap_bytes=self.cap_bytes), *holder]
+        return [*self.systemctl.scope(self.unit, cap_bytes=self.cap_bytes, throttle=self.throttle), *holder]
 
     def pids(self) -> list[int]:
         """See Cage. The holder is among them."""
@@ -128,6 +131,11 @@ class ScopeCage:
         peak = self._left("memory.peak")
         return read_number(peak) if peak else None
 
+    def usage(self) -> dict[str, int]:
+        """See Cage."""
+        group = self._group()
+        return read_usage(group, group)
+
     def _left(self, name: str) -> Path | None:
         """A file of the cgroup: the holder's copy, or the original while it is there."""
         places = [folder / name for folder in (self.report, self._group()) if folder]
@@ -146,6 +154,7 @@ class SystemdWarden:
     runner: RunnerName = "local"
     kind = "systemd"
     capped = True
+    device_binds = BINDS_V2
     details: Mapping[str, object] = MappingProxyType({})
 
     def __init__(self, *, user: bool, mount: Path, name: str, why: str) -> None:
@@ -156,12 +165,12 @@ class SystemdWarden:
         self._count = 0
 
     @contextlib.contextmanager
-    def cage(self, *, cap_bytes: int) -> Iterator[ScopeCage]:
+    def cage(self, *, cap_bytes: int, throttle: Throttle | None = None) -> Iterator[ScopeCage]:
         """See Warden."""
         self._count += 1
         unit = f"{self._name}.{self._count}.scope"
         with tempfile.TemporaryDirectory(prefix=PREFIX) as report:
-            cage = ScopeCage(unit, self._systemctl, cap_bytes, Path(report), self._mount)
+            cage = ScopeCage(unit, self._systemctl, cap_bytes, Path(report), self._mount, throttle)
             try:
                 yield cage
             finally:

@@ -12,10 +12,12 @@ from kvdyno.errors import HostError
 from kvdyno.model.engine import RunnerName
 
 from .cage import Cage, Process, Task, Warden
-from .cgroup import V1, V2, CgroupWarden, memory_controllers
+from .cgroup import V1, V2, CgroupWarden
+from .hierarchy import controller_mounts
 from .owner import owned_name
 from .process import HostProcess
 from .systemd import SystemdWarden, probe
+from .throttle import Throttle, cannot_limit
 
 _OR_UNCAPPED = "or say --uncapped: numbers without a cap, and every record says so"
 
@@ -52,6 +54,10 @@ class OpenCage:
         """Nobody measures."""
         return None
 
+    def usage(self) -> dict[str, int]:
+        """Nobody counts."""
+        return {}
+
 
 @dataclass(frozen=True)
 class NoWarden:
@@ -61,12 +67,15 @@ class NoWarden:
     runner: RunnerName = "local"
     kind: str = "none"
     capped: bool = False
+    device_binds: str = "nothing"
     details: Mapping[str, object] = field(default_factory=dict)
 
     @contextlib.contextmanager
-    def cage(self, *, cap_bytes: int) -> Iterator[Cage]:
+    def cage(self, *, cap_bytes: int, throttle: Throttle | None = None) -> Iterator[Cage]:
         """See Warden. The cap is told to the driver, and enforced by nobody."""
         del cap_bytes
+        if throttle and throttle.binds:
+            raise cannot_limit("nothing is confined", where="--uncapped")
         yield OpenCage()
 
     def remove_leftovers(self) -> tuple[str, ...]:
@@ -97,11 +106,16 @@ def choose_warden(
     if uncapped:
         return NoWarden(why="--uncapped was asked for")
     name = owned_name(sweep_id)
-    v1, v2 = memory_controllers(root)
+    v1, v2 = controller_mounts("memory", root=root)
     if v1:
         _demand_writable(v1)
+        io, _ = controller_mounts("blkio", root=root)
         return CgroupWarden(
-            v1, version=V1, name=name, why=f"the memory controller is mounted as cgroup v1 at {v1}"
+            v1,
+            version=V1,
+            name=name,
+            why=f"the memory controller is mounted as cgroup v1 at {v1}",
+            io_root=io if io and os.access(io, os.W_OK) else None,
         )
     if v2 is None:
         raise HostError(

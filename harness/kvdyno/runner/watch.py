@@ -10,7 +10,7 @@ import contextlib
 import os
 import signal
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pydantic import Field, ValidationError
@@ -35,6 +35,44 @@ class Progress(Frozen):
 
 
 @dataclass(frozen=True)
+class Account:
+    """What the cage said at a phase's last progress line: memory then, I/O since the phase before."""
+
+    phase: str
+    usage: Mapping[str, int]
+
+    def as_details(self) -> dict[str, object]:
+        """As a record has it."""
+        return {"phase": self.phase, **self.usage}
+
+
+class Accountant:
+    """Asks the cage at each line of progress, and keeps the last answer of each phase."""
+
+    def __init__(self, cage: Cage, progress: Callable[[Progress], None]) -> None:
+        self._cage = cage
+        self._progress = progress
+        self._latest: dict[str, dict[str, int]] = {}
+
+    def deliver(self, line: Progress) -> None:
+        """Take a line, and pass it on."""
+        usage = self._cage.usage()
+        if usage:
+            self._latest[line.phase] = usage
+        self._progress(line)
+
+    def accounts(self) -> tuple[Account, ...]:
+        """Of all phases so far, in their order."""
+        before: Mapping[str, int] = {}
+        accounts = []
+        for phase, usage in self._latest.items():
+            io = {name: usage[name] - before.get(name, 0) for name in usage if name.startswith("io_")}
+            accounts.append(Account(phase, usage | io))
+            before = usage
+        return tuple(accounts)
+
+
+@dataclass(frozen=True)
 class Ending:
     """How a process tree ended. Exactly one of `exit_status` and `signal` (a number) is set.
 
@@ -52,6 +90,7 @@ class Ending:
     seconds: float
     cpu_seconds_apart: float
     progressed: bool
+    accounts: tuple[Account, ...] = ()
 
 
 class ProgressReader:
@@ -97,7 +136,8 @@ def run_in_cage(
     """
     started = time.monotonic()
     with contextlib.closing(cage.start(task)) as process:
-        reader = ProgressReader(process.progress, progress)
+        accountant = Accountant(cage, progress)
+        reader = ProgressReader(process.progress, accountant.deliver)
         timed_out = False
         try:
             while not process.wait(_TICK_SECONDS):
@@ -125,6 +165,7 @@ def run_in_cage(
             seconds=seconds,
             cpu_seconds_apart=process.cpu_seconds_apart,
             progressed=reader.delivered > 0,
+            accounts=accountant.accounts(),
         )
 
 

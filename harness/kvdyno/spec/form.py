@@ -147,6 +147,22 @@ class ProfilesForm(Form):
     profiles: Mapping[str, ProfileForm]
 
 
+class DeviceForm(Form):
+    """`device`: the disk to imitate, by its rates."""
+
+    name: Label
+    read_bytes_per_second: Bytes | None = None
+    write_bytes_per_second: Bytes | None = None
+    read_iops: Count | None = None
+    write_iops: Count | None = None
+
+    @model_validator(mode="after")
+    def _limits_something(self) -> DeviceForm:
+        if not self.model_dump(exclude={"name"}, exclude_none=True):
+            raise ValueError("expected at least one rate beside the name, found none")
+        return self
+
+
 class ExperimentForm(SettingsForm):
     """An experiment file."""
 
@@ -156,6 +172,7 @@ class ExperimentForm(SettingsForm):
     grid: Annotated[Mapping[str, Values], Field(min_length=1)]
     properties: Mapping[str, Text] = Field(default_factory=dict)
     cap: Bytes = 16 << 30
+    device: DeviceForm | None = None
     baseline: str | None = None
     figures: tuple[FigureForm, ...] = ()
     tables: tuple[TableForm, ...] = ()

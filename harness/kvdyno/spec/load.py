@@ -8,7 +8,7 @@ from pathlib import Path
 
 from kvdyno.errors import KvdynoError, UsageError
 from kvdyno.model.engine import Engine
-from kvdyno.model.experiment import AxisValue, EngineChoice, Experiment, TableSpec
+from kvdyno.model.experiment import AxisValue, DeviceLimits, EngineChoice, Experiment, TableSpec
 from kvdyno.model.project import Project
 from kvdyno.model.words import unknown
 
@@ -94,6 +94,7 @@ def load_experiment(
         grid=grid,
         properties=properties,
         cap_bytes=form.cap,
+        device=DeviceLimits(**form.device.model_dump()) if form.device else None,
         repetitions=settings.repetitions,
         phases=settings.phases,
         timeout_seconds=settings.timeout_seconds,
