@@ -159,29 +159,20 @@ def _image_engine(client: DockerClient, project: Project, name: str, image_id: s
 
 
 def _describe_in(client: DockerClient, image_id: str, *, where: str) -> bytes:
-    """What the image's driver answers. Its log is whole only when it has ended."""
+    """What the image's driver answers."""
     from docker.errors import APIError
 
+    from kvdyno.model.docker_engine import run_once
+
+    command = [*client.images.get(image_id).attrs["Config"]["Entrypoint"], "--describe"]
     try:
-        container = client.containers.create(
-            image_id,
-            ["--describe"],
-            network_mode="none",
-            read_only=True,
-            cap_drop=["ALL"],
-            log_config={"Type": "json-file", "Config": {}},
-        )
-        try:
-            container.start()
-            status = container.wait(timeout=_DESCRIBE_SECONDS)["StatusCode"]
-            answer, complaint = (container.logs(stdout=stdout, stderr=not stdout) for stdout in (True, False))
-        finally:
-            container.remove(force=True)
-    except APIError as failure:
-        raise EngineError(f"cannot be run: {failure.explanation}", where=where, remedy=REMEDY) from failure
-    if status != 0:
-        raise _no_description(f"status {status}", complaint, where=where)
-    return bytes(answer)
+        answer = run_once(client, image_id, command, timeout_seconds=_DESCRIBE_SECONDS)
+    except (APIError, TimeoutError) as failure:
+        said = getattr(failure, "explanation", None) or failure
+        raise EngineError(f"cannot be run: {said}", where=where, remedy=REMEDY) from failure
+    if answer.status != 0:
+        raise _no_description(f"status {answer.status}", answer.stderr, where=where)
+    return answer.stdout
 
 
 def _no_description(ended: str, said: bytes, *, where: str) -> EngineError:

@@ -14,7 +14,7 @@ import requests
 from docker.errors import DockerException, ImageNotFound
 
 from kvdyno.errors import HostError
-from kvdyno.model.docker_engine import connect
+from kvdyno.model.docker_engine import connect, run_once
 from kvdyno.model.project import Project
 
 #: From a registry, and made without one.
@@ -23,6 +23,7 @@ MADE = "kvdyno-base:bookworm"
 
 # A registry that is in reach says something within this time.
 _PULL_SILENCE_SECONDS = 20
+_BLOCK_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -102,21 +103,20 @@ def _make(client: docker.DockerClient, script: Path) -> None:
             raise HostError(f"no base image was made: {said}", where=str(script), remedy=by_hand)
         root.seek(0)
         repository, tag = _with_tag(MADE)
-        client.api.import_image_from_stream(root, repository=repository, tag=tag)
+        blocks = iter(lambda: root.read(_BLOCK_BYTES), b"")
+        client.api.import_image_from_stream(blocks, repository=repository, tag=tag)
 
 
 def _base(client: docker.DockerClient, name: str) -> Base:
     """What the image says of itself. Raises HostError unless it is a Debian or like one."""
     try:
-        told = client.containers.run(
-            name, entrypoint=["cat", "/etc/os-release"], remove=True, network_disabled=True
-        )
-    except DockerException as error:
+        told = run_once(client, name, ["cat", "/etc/os-release"]).stdout.decode(errors="replace")
+    except (DockerException, TimeoutError) as error:
         said = _first_line(getattr(error, "explanation", None) or str(error))
         raise HostError(
             f"the base image cannot be run here: {said}", where=name, remedy="name another one"
         ) from error
-    release = dict(line.partition("=")[::2] for line in told.decode(errors="replace").splitlines())
+    release = dict(line.partition("=")[::2] for line in told.splitlines())
     suite = release.get("VERSION_CODENAME", "").strip('"')
     if not suite:
         raise HostError(

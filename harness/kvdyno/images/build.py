@@ -13,6 +13,7 @@ from docker.errors import DockerException, ImageNotFound
 
 from kvdyno.errors import EngineError
 from kvdyno.model import image as contract
+from kvdyno.model.docker_engine import run_once
 from kvdyno.model.engine import EngineDescription
 from kvdyno.model.project import Project
 from kvdyno.model.schema import parse_json, validate
@@ -94,12 +95,15 @@ def _describe(client: docker.DockerClient, image: str, *, engine: str) -> Engine
     where = f"{contract.image_name(engine)} --describe"
     command = [contract.driver_path(engine), "--describe"]
     try:
-        answer = client.containers.run(
-            image, entrypoint=command, remove=True, network_disabled=True, read_only=True
-        )
-    except DockerException as error:
+        answer = run_once(client, image, command)
+    except (DockerException, TimeoutError) as error:
         raise EngineError(f"the driver does not run in its image: {error}", where=where) from error
-    document = parse_json(answer, where=where, error=EngineError)
+    if answer.status != 0:
+        said = answer.stderr.decode(errors="replace").strip()
+        raise EngineError(
+            f"the driver does not run in its image: status {answer.status}: {said}", where=where
+        )
+    document = parse_json(answer.stdout, where=where, error=EngineError)
     validate(document, schema="describe", where=where, error=EngineError)
     return EngineDescription.model_validate(document)
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import socket
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import docker
+import requests
 from docker.errors import DockerException
 
 from kvdyno.errors import HostError
@@ -41,6 +44,41 @@ def answers() -> bool:
     except OSError:
         return False
     return kind == "unix"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a command in a container ended with, and wrote."""
+
+    status: int
+    stdout: bytes
+    stderr: bytes
+
+
+def run_once(
+    client: docker.DockerClient, image: str, command: Sequence[str], *, timeout_seconds: int = 60
+) -> Answer:
+    """Run a command in a fresh container without network and rights, and remove the container.
+
+    Raises APIError when it cannot be started, TimeoutError when it does not end.
+    """
+    container = client.containers.create(
+        image,
+        entrypoint=list(command),
+        network_mode="none",
+        read_only=True,
+        cap_drop=["ALL"],
+        log_config={"Type": "json-file", "Config": {}},
+    )
+    try:
+        container.start()
+        status = int(container.wait(timeout=timeout_seconds)["StatusCode"])
+        # Only now: the log is whole when the container has ended.
+        return Answer(status, container.logs(stderr=False), container.logs(stdout=False))
+    except (requests.exceptions.Timeout, requests.exceptions.ConnectionError) as error:
+        raise TimeoutError(f"no end within {timeout_seconds} s: {' '.join(command)}") from error
+    finally:
+        container.remove(force=True)
 
 
 def _unreachable(where: str, error: BaseException) -> HostError:

@@ -36,9 +36,9 @@ DOCKERFILE = Path("containers/Dockerfile")
 REMEDY = "make images"
 
 # Of no use to a driver: tests, benchmarks, and what the harness reads from the tree.
-_FOLDERS_LEFT_OUT = frozenset({"testing", "fuzz", "trust", "stress", "__pycache__"})
+_FOLDERS_LEFT_OUT = frozenset({"fuzz", "trust", "stress", "__pycache__"})
 _INCLUDED = re.compile(r"include\(\.\./([\w-]+)/")
-_FILES_LEFT_OUT = ("*_test.*", "*.md", "*.py", "presets.yaml", ".*")
+_FILES_LEFT_OUT = ("*_test.*", "testing/*.cc", "*.md", "*.py", "presets.yaml", ".*")
 
 
 def image_name(engine: str) -> str:
@@ -132,7 +132,7 @@ def check_image(
 def _with_included(adapter: Path, *, before: Set[Path] = frozenset()) -> Set[Path]:
     """An adapter's folder and those that its CMake files include from, near and far."""
     found = before | {adapter}
-    for listing in (adapter / "CMakeLists.txt", *adapter.glob("*.cmake")):
+    for listing in (*adapter.glob("CMakeLists.txt"), *adapter.glob("*.cmake")):
         for name in _INCLUDED.findall(listing.read_text()):
             near = adapter.parent / name
             if near not in found and near.is_dir():
