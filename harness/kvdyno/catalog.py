@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import contextlib
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from ruamel.yaml import YAML
@@ -38,6 +38,34 @@ _PREFIX = "kvdyno-"
 _DESCRIBE_SECONDS = 10
 
 
+class Catalog(Mapping[str, Engine]):
+    """The engines of one runner by name; `name@runner` is one of any runner's, which is only then asked."""
+
+    def __init__(self, project: Project, engines: Mapping[str, Engine]) -> None:
+        self._project = project
+        self._engines = engines
+        self._others: dict[str, Mapping[str, Engine]] = {}
+
+    def __getitem__(self, key: str) -> Engine:
+        """The engine. Raises KeyError, and what `discover` raises."""
+        name, at, runner = key.partition("@")
+        if not at:
+            return self._engines[name]
+        if runner not in get_args(RunnerName):
+            raise KeyError(key)
+        if runner not in self._others:
+            self._others[runner] = discover(self._project, runner=cast("RunnerName", runner))
+        return self._others[runner][name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Plain names."""
+        return iter(self._engines)
+
+    def __len__(self) -> int:
+        """Plain names."""
+        return len(self._engines)
+
+
 class _Preset(BaseModel):
     """A preset as its file has it."""
 
@@ -47,14 +75,14 @@ class _Preset(BaseModel):
     options: dict[str, str | int | float | bool] = {}
 
 
-def discover(project: Project, *, runner: RunnerName = "local") -> Mapping[str, Engine]:
+def discover(project: Project, *, runner: RunnerName = "local") -> Catalog:
     """Every engine that is built for the runner, by name, in alphabetical order.
 
     Raises EngineError when none is built, one cannot describe itself or an image is not of the present
     sources; SpecError when a preset file is wrong; HostError when no Docker Engine answers.
     """
     if runner == "docker":
-        return _discover_images(project)
+        return Catalog(project, _discover_images(project))
     binaries = sorted(path for path in project.binaries.glob(_PREFIX + "*") if path.is_file())
     if not binaries:
         raise EngineError(
@@ -63,7 +91,7 @@ def discover(project: Project, *, runner: RunnerName = "local") -> Mapping[str, 
             remedy="make build",
         )
     engines = (_engine(binary, adapters=project.adapters) for binary in binaries)
-    return {engine.name: engine for engine in engines}
+    return Catalog(project, {engine.name: engine for engine in engines})
 
 
 def is_current(engine: Engine) -> bool:

@@ -167,6 +167,7 @@ def _mixed(records: Sequence[Record]) -> list[Caution]:
         ("hosts", lambda r: r.environment.host_id),
         ("runners", lambda r: r.runner.name),
         ("memory caps", lambda r: r.point.cap_bytes),
+        ("limits of the disk", lambda r: r.point.device.name if r.point.device else "none"),
         ("CPU sets", lambda r: r.runner.cpus),
         ("capped and uncapped runs", lambda r: r.runner.capped),
     )

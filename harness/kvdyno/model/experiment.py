@@ -11,19 +11,28 @@ from typing import Any
 
 from pydantic import Field
 
-from .engine import Frozen
+from .engine import Frozen, RunnerName
 
 AxisValue = str | int | float | bool
 
 
 class EngineChoice(Frozen):
-    """One engine of an experiment: which binary, which preset, what the figures call it."""
+    """One engine of an experiment: which binary, which preset, what the figures call it.
+
+    `runner` None: whatever runner the sweep is asked for.
+    """
 
     engine: str
+    runner: RunnerName | None = None
     preset: str = "default"
     options: Mapping[str, str] = Field(default_factory=dict)
     label: str = ""
     external: Path | None = None
+
+    @property
+    def key(self) -> str:
+        """What a catalog calls it."""
+        return f"{self.engine}@{self.runner}" if self.runner else self.engine
 
 
 class Phases(Frozen):

@@ -73,9 +73,9 @@ def chosen_engine(choice: EngineChoice, *, catalog: Mapping[str, Engine]) -> Eng
     """
     if choice.external is not None:
         return external_engine(choice.external, name=choice.engine)
-    if choice.engine not in catalog:
-        raise EngineError(unknown("engine", choice.engine, catalog))
-    return catalog[choice.engine]
+    if choice.key not in catalog:
+        raise EngineError(unknown("engine", choice.key, catalog))
+    return catalog[choice.key]
 
 
 def _property(

@@ -14,6 +14,7 @@ from kvdyno.model.axes import OWNED_PROPERTIES, WORKLOAD, axis_of, axis_words
 from kvdyno.model.engine import Engine, OptionDescription
 from kvdyno.model.experiment import AxisValue, EngineChoice, Profile
 from kvdyno.model.external import chosen_engine
+from kvdyno.model.image import REMEDY
 from kvdyno.model.options import parse_value, value_text
 from kvdyno.model.project import Project
 from kvdyno.model.properties import read_properties
@@ -36,14 +37,16 @@ class Chosen:
     engine: Engine
 
 
-def check_built(name: str, *, catalog: Container[str], project: Project, where: str) -> None:
-    """Raise EngineError when the name is an engine's, but this checkout has not built it."""
-    if name not in catalog and (project.adapters / name / "CMakeLists.txt").is_file():
-        packages = (project.adapters / name / "packages.txt").relative_to(project.root)
+def check_built(choice: EngineChoice, *, catalog: Container[str], project: Project, where: str) -> None:
+    """Raise EngineError when the name is an engine's, but this checkout has not built it for the runner."""
+    adapter = project.adapters / choice.engine
+    if choice.key not in catalog and (adapter / "CMakeLists.txt").is_file():
+        packages = (adapter / "packages.txt").relative_to(project.root)
+        by_hand = f"make build; if its library is missing, install what {packages} lists first"
         raise EngineError(
-            f"engine {name!r} is not built",
+            f"engine {choice.key!r} is not built",
             where=where,
-            remedy=f"make build; if its library is missing, install what {packages} lists first",
+            remedy=REMEDY if choice.runner == "docker" else by_hand,
         )
 
 
@@ -56,13 +59,14 @@ def check_engines(
         place = ("engines", index)
         choice = EngineChoice(
             engine=form.engine,
+            runner=form.runner,
             preset=form.preset,
             options=form.options,
             label=form.label or _label(form),
             external=(project.root / form.external).resolve() if form.external else None,
         )
         if not form.external:
-            check_built(form.engine, catalog=catalog, project=project, where=mistakes.where(place))
+            check_built(choice, catalog=catalog, project=project, where=mistakes.where(place))
         try:
             engine = chosen_engine(choice, catalog=catalog)
         except EngineError as error:
@@ -161,6 +165,7 @@ def _label(form: EngineForm) -> str:
     parts = [
         form.engine,
         "external" if form.external else "",
+        form.runner or "",
         form.preset if form.preset != "default" else "",
     ]
     return "-".join(filter(None, parts))

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from kvdyno.model.engine import RunnerName
 from kvdyno.model.experiment import AxisValue, ClaimSpec, FigureSpec, TableSpec
 from kvdyno.model.options import value_text
 from kvdyno.model.units import parse_bytes, parse_count, parse_seconds
@@ -65,6 +66,7 @@ class EngineForm(Form):
     """An item of `engines`: a name alone, or a mapping."""
 
     engine: str
+    runner: RunnerName | None = None
     preset: str = "default"
     options: Mapping[str, Text] = Field(default_factory=dict)
     label: Label | None = None
@@ -74,6 +76,12 @@ class EngineForm(Form):
     @classmethod
     def _name_alone(cls, value: Any) -> Any:
         return {"engine": value} if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def _external_ones_are_local(self) -> EngineForm:
+        if self.external and self.runner == "docker":
+            raise ValueError("expected runner local: an upstream ycsb has no image")
+        return self
 
 
 class MeasureForm(Form):

@@ -159,7 +159,7 @@ def _select(
         elif name in catalog:
             selected.append(Chosen(EngineChoice(engine=name, label=name), catalog[name]))
         else:
-            check_built(name, catalog=catalog, project=project, where="--engines")
+            check_built(EngineChoice(engine=name), catalog=catalog, project=project, where="--engines")
             raise UsageError(unknown("engine", name, {**labels, **catalog}), where="--engines")
     if not selected:
         raise UsageError("expected at least one engine, found none")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from kvdyno.plan import estimate, make_plan
 from kvdyno.spec import list_experiments, load_experiment, load_profiles
 from kvdyno.spec.form import (
     ClaimForm,
+    DeviceForm,
     EngineForm,
     ExperimentForm,
     FigureForm,
@@ -41,7 +43,21 @@ def shipped(folder: Path) -> Engine:
 CATALOG = {
     path.parent.name: shipped(path.parent) for path in PROJECT.root.glob("engines/adapters/*/presets.yaml")
 }
-FORMS = (ExperimentForm, EngineForm, PhasesForm, MeasureForm, FigureForm, TableForm, ClaimForm, ProfileForm)
+CATALOG |= {
+    f"{name}@docker": replace(engine, image="sha256:0", binary_sha256=engine.binary_sha256[::-1])
+    for name, engine in CATALOG.items()
+}
+FORMS = (
+    DeviceForm,
+    ExperimentForm,
+    EngineForm,
+    PhasesForm,
+    MeasureForm,
+    FigureForm,
+    TableForm,
+    ClaimForm,
+    ProfileForm,
+)
 WORKLOADS = sorted(PROJECT.workloads.glob("*.properties"))
 
 
