@@ -87,7 +87,7 @@ harness-image: venv  ## Build an image of the harness itself, with LaTeX (minute
 
 clean-room: venv  ## Run the two commands of the README in a fresh container (long)
 	@harness/setup.sh docker
-	@$(PY) containers/clean_room.py
+	@RUNFLAGS='$(RUNFLAGS)' containers/clean-room
 
 doctor: build  ## Say what this machine lacks for fair measurements, and the remedy
 	@$(KVDYNO) doctor

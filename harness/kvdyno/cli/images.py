@@ -1,4 +1,4 @@
-"""Commands about engines' images: images build, images list."""
+"""Commands about images: images build, list, base, harness."""
 
 from __future__ import annotations
 
@@ -8,33 +8,44 @@ from typing import Annotated
 
 import typer
 
-from kvdyno.images import ImageState, build_engine, find_base, image_states
+from kvdyno.images import (
+    HARNESS_IMAGE,
+    ImageState,
+    build_engine,
+    build_harness,
+    find_base,
+    image_states,
+)
 from kvdyno.model.docker_engine import connect
 from kvdyno.model.image import image_name
 from kvdyno.model.units import human_bytes
 
-from .app import EnginesOption, JsonOption, app, console, print_json, project, words
+from .app import EnginesOption, JsonOption, app, console, error_console, print_json, project, words
 from .layout import harmless, plain_table
 
 images = typer.Typer(no_args_is_help=True, rich_markup_mode="markdown")
 app.add_typer(images, name="images", rich_help_panel="This machine", help="Build or list engines' images.")
 
 
+BaseOption = Annotated[
+    str | None,
+    typer.Option(
+        "--base",
+        metavar="IMAGE",
+        help="What to build on; debian:bookworm-slim, or one made here where that cannot be pulled.",
+        show_default=False,
+    ),
+]
+VerboseOption = Annotated[
+    bool, typer.Option("--verbose", "-v", metavar="", help="Print what the builds say.")
+]
+
+
 @images.command()
 def build(
     engines: EnginesOption = None,
-    base: Annotated[
-        str | None,
-        typer.Option(
-            "--base",
-            metavar="IMAGE",
-            help="What to build on; debian:bookworm-slim, or one made here where that cannot be pulled.",
-            show_default=False,
-        ),
-    ] = None,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", metavar="", help="Print what the builds say.")
-    ] = False,
+    base: BaseOption = None,
+    verbose: VerboseOption = False,
 ) -> None:
     """Build the images that are missing or stale.
 
@@ -68,6 +79,29 @@ def list_images(engines: EnginesOption = None, json: JsonOption = False) -> None
     for state in states:
         table.add_row(image_name(state.engine), *_cells(state))
     console.print(table)
+
+
+@images.command(name="base")
+def print_base(base: BaseOption = None) -> None:
+    """Get or make the base image, and print its name; what was done goes to stderr.
+
+    Example: `kvdyno images base`
+    """
+    found = find_base(project(), named=base, say=lambda line: error_console.print(harmless(line)))
+    typer.echo(found.name)
+
+
+@images.command()
+def harness(base: BaseOption = None, verbose: VerboseOption = False) -> None:
+    """Build an image of kvdyno itself, with LaTeX.
+
+    Example: `kvdyno images harness`
+    """
+    client, begun = connect(timeout_seconds=_BUILD_SILENCE_SECONDS), time.monotonic()
+    found = find_base(project(), named=base, say=_say)
+    made = build_harness(client, project(), base=found, say=_say if verbose else _ignore)
+    size = human_bytes(client.images.get(made).attrs["Size"])
+    _say(f"{HARNESS_IMAGE}: built in {time.monotonic() - begun:.0f} s, {size}, {made}")
 
 
 def _cells(state: ImageState) -> tuple[str, ...]:

@@ -5,6 +5,15 @@ What an image is called, holds and promises is `kvdyno.model.image`'s business.
 
 from .base import Base, find_base
 from .build import build_engine
+from .harness import HARNESS_IMAGE, build_harness
 from .look import ImageState, image_states
 
-__all__ = ["Base", "ImageState", "build_engine", "find_base", "image_states"]
+__all__ = [
+    "HARNESS_IMAGE",
+    "Base",
+    "ImageState",
+    "build_engine",
+    "build_harness",
+    "find_base",
+    "image_states",
+]

@@ -38,7 +38,7 @@ def build_engine(
     name = contract.image_name(engine)
     source = contract.source_sha256(project, engine)
     before = _image_id(client, name)
-    unlabelled = _build(
+    unlabelled = run_build(
         client,
         say=say,
         fileobj=pack_context(project, _parts(project, engine), suite=base.suite),
@@ -48,7 +48,7 @@ def build_engine(
         network_mode="host",  # where this machine's apt configuration is right, a proxy on localhost too
     )
     description = _describe(client, unlabelled, engine=engine)
-    finished = _build(
+    finished = run_build(
         client,
         say=say,
         fileobj=_finish(unlabelled, engine=engine, labels=_labels(description, source=source, base=base)),
@@ -65,8 +65,17 @@ def _parts(project: Project, engine: str) -> Mapping[str, Sequence[Path]]:
     return {"common": contract.common_sources(project), "engine": contract.own_sources(project, engine)}
 
 
-def _build(client: docker.DockerClient, *, say: Callable[[str], None], **arguments: Any) -> str:
-    """Runs one build; the image's id. Raises EngineError with the end of the log."""
+def run_build(
+    client: docker.DockerClient,
+    *,
+    say: Callable[[str], None],
+    of: Path = contract.DOCKERFILE,
+    **arguments: Any,
+) -> str:
+    """Runs one build with docker-py's `arguments`; the image's id. `of` is the file that errors name.
+
+    Raises EngineError with the end of the log.
+    """
     log: list[str] = []
     built = ""
     try:
@@ -75,19 +84,19 @@ def _build(client: docker.DockerClient, *, say: Callable[[str], None], **argumen
                 log.append(line)
                 say(line)
             if "error" in entry:
-                raise _not_built(log)
+                raise _not_built(log, of)
             built = entry.get("aux", {}).get("ID", built)
     except DockerException as error:
-        raise _not_built([*log, str(error)]) from error
+        raise _not_built([*log, str(error)], of) from error
     return built
 
 
-def _not_built(log: list[str]) -> EngineError:
+def _not_built(log: list[str], dockerfile: Path) -> EngineError:
     return EngineError(
         "no image was built; the build ended with:\n"
         + "\n".join(f"    {line}" for line in log[-_LOG_LINES:]),
-        where=contract.DOCKERFILE.as_posix(),
-        remedy="see the log above; a host build (make build) tells the same with more ease",
+        where=dockerfile.as_posix(),
+        remedy="see the log above; --verbose prints all of it",
     )
 
 

@@ -30,7 +30,7 @@ def pack_context(project: Project, parts: Mapping[str, Iterable[Path]], *, suite
         _read_host(project.root / "containers" / "host-config", folder=host, suite=suite)
         for folder, files in parts.items():
             for path in files:
-                _add(archive, f"{folder}/{path.as_posix()}", project.root / path)
+                _add(archive, (Path(folder) / path).as_posix(), project.root / path)
         for path in _all_files(host):
             _add(archive, f"host/{path.relative_to(host)}", path)
     packed.seek(0)

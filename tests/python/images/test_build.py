@@ -54,7 +54,7 @@ def test_an_image_says_what_it_is(
     assert image.attrs["Config"]["Entrypoint"] == [contract.driver_path(ENGINE)]
     assert image.attrs["Config"]["User"] == "10001:10001"
     assert image.labels[contract.LABEL_SOURCE] == contract.source_sha256(project, ENGINE)
-    assert image.labels[contract.LABEL_FLAGS] == "none none"
+    assert image.labels[contract.LABEL_FLAGS] == "none "
     assert image.labels["org.opencontainers.image.base.name"] == base.name
 
 
