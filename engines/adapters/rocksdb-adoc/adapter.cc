@@ -16,8 +16,8 @@ class AdocAdapter final : public rocks::RocksFamily {
   std::string engine_name() const override { return "rocksdb-adoc"; }
   std::string summary() const override {
     return "RocksDB whose background threads and batch size ADOC tunes while it runs (Yu et al., "
-           "'ADOC', FAST 2023, section 4; mode `fork` after the authors' public code), through the "
-           "public interface of a stock library.";
+           "FAST 2023, section 'Automatic Data Overflow Control'; mode fork: the authors' public "
+           "code), through the public interface of a stock library.";
   }
 
   void Sample(std::vector<Counter>* counters) override {

@@ -17,7 +17,8 @@ class AtAdapter final : public rocks::RocksFamily {
   std::string engine_name() const override { return "rocksdb-at"; }
   std::string summary() const override {
     return "RocksDB with its auto-tuned rate limiter for flushes and compactions (RocksDB-AT in "
-           "ADOC, FAST 2023, section 5; "
+           "the "
+           "evaluation of ADOC, FAST 2023; "
            "https://rocksdb.org/blog/2017/12/18/17-auto-tuned-rate-limiter.html).";
   }
 
