@@ -54,6 +54,10 @@ def plan(
     repeat: RepeatOption = None,
     runner: RunnerOption = "local",
     uncapped: UncappedOption = False,
+    price_per_hour: Annotated[
+        float | None,
+        typer.Option("--price-per-hour", metavar="PRICE", min=0, help="What an hour of the machine costs."),
+    ] = None,
     results: ResultsOption = None,
     data: DataOption = None,
     json: JsonOption = False,
@@ -71,9 +75,9 @@ def plan(
     cached = pipeline.reusable(here, whole, how=pipeline.Confinement(uncapped=uncapped))
     rest = estimate(pipeline.remaining(whole, cached))
     if json:
-        print_json(render.plan_document(whole, cached, rest=rest))
+        print_json(render.plan_document(whole, cached, rest=rest, price_per_hour=price_per_hour))
     else:
-        render.plan_table(console, whole, cached, rest=rest)
+        render.plan_table(console, whole, cached, rest=rest, price_per_hour=price_per_hour)
 
 
 @app.command(rich_help_panel="Measure")

@@ -38,7 +38,14 @@ def experiments_text(known: Sequence[ExperimentSummary]) -> str:
     return "\n".join(["expected an experiment, one of", *lines])
 
 
-def plan_table(console: Console, plan: Plan, cached: Mapping[str, Record], *, rest: Estimate) -> None:
+def plan_table(
+    console: Console,
+    plan: Plan,
+    cached: Mapping[str, Record],
+    *,
+    rest: Estimate,
+    price_per_hour: float | None = None,
+) -> None:
     """The points of a plan, then what the runs that are not stored cost."""
     table = plain_table("point", ">runs", ">stored", ">a run takes")
     for point in plan.points:
@@ -53,12 +60,20 @@ def plan_table(console: Console, plan: Plan, cached: Mapping[str, Record], *, re
             f"the rest: about {format_seconds(rest.seconds)}, of which {format_seconds(rest.load_seconds)} "
             f"to load data; {human_bytes(rest.disk_bytes)} of disk"
         )
+        if price_per_hour is not None:
+            console.print(f"price: about {_price(rest, price_per_hour):,.2f}, at {price_per_hour:g} an hour")
     for note in plan.notes:
         hanging(console, "note:", note, style="yellow")
 
 
-def plan_document(plan: Plan, cached: Mapping[str, Record], *, rest: Estimate) -> dict[str, Any]:
-    """The plan for scripts; `seconds` and `disk_bytes` are for the runs that are not stored."""
+def _price(rest: Estimate, per_hour: float) -> float:
+    return rest.seconds / 3600 * per_hour
+
+
+def plan_document(
+    plan: Plan, cached: Mapping[str, Record], *, rest: Estimate, price_per_hour: float | None = None
+) -> dict[str, Any]:
+    """The plan for scripts; `seconds`, `disk_bytes` and `price` are for the runs that are not stored."""
     return {
         "experiment": plan.experiment.name,
         "profile": plan.experiment.profile.name,
@@ -66,6 +81,7 @@ def plan_document(plan: Plan, cached: Mapping[str, Record], *, rest: Estimate) -
         "seconds": rest.seconds,
         "load_seconds": rest.load_seconds,
         "disk_bytes": rest.disk_bytes,
+        "price": None if price_per_hour is None else _price(rest, price_per_hour),
         "notes": list(plan.notes),
         "points": [_point_document(point) for point in plan.points],
         "runs": [{"name": run.name, "stored": run.name in cached} for run in plan.runs],

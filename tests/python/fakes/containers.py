@@ -44,6 +44,10 @@ case $fake in
   eat) eat ;;
   "eat in a child") (eat) ; : ;;
   cache) dd if=/dev/zero of=/data/big bs=1048576 count=128 conv=fsync; cat /data/big > /dev/null ;;
+  write)
+    dd if=/dev/zero of=/data/big bs=1048576 count=4 oflag=direct
+    echo '{"phase":"drain","elapsed":1,"fraction":1,"operations":1,"rate":1,"unit":"op/s"}' >&3
+    sleep 0.3 ;;
   hang) sleep 600 ;;
   crash) echo about to crash; kill -SEGV $$ ;;
   "wrong data") echo expected stamp 1, found 2; exit 3 ;;

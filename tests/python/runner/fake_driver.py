@@ -99,6 +99,15 @@ def behave(what, properties, store):
                 stream.seek(0)
                 while stream.read(1 << 20):
                     pass
+        case "write":
+            block = os.urandom(1 << 20)
+            with (store / "big").open("wb") as stream:
+                for _ in range(int(properties["fake.bytes"]) >> 20):
+                    stream.write(block)
+                    os.fsync(stream.fileno())
+            line = {"phase": "drain", "elapsed": 1, "fraction": 1, "operations": 1, "rate": 1, "unit": "op/s"}
+            os.write(int(properties["progress.fd"]), json.dumps(line).encode() + b"\n")
+            time.sleep(0.3)
         case "tell the environment":
             sys.stdout.write(json.dumps(dict(os.environ)))
             sys.stdout.flush()

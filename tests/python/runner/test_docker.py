@@ -33,6 +33,7 @@ from kvdyno.runner.owner import owned_name
 
 from .conftest import MIB, Sink
 from .test_killed import start_harness
+from .test_throttle import SLOW_WRITES
 
 pytestmark = pytest.mark.docker
 
@@ -142,6 +143,16 @@ def test_page_cache_that_fills_the_cap_is_no_failure(execute: Execute) -> None:
 def test_a_hanging_driver_times_out(execute: Execute) -> None:
     record = execute("hang", timeout_seconds=0.5)
     assert record.status == "timeout"
+
+
+def test_a_slow_disk_is_slow_and_is_counted(execute: Execute) -> None:
+    record = execute("write", device=SLOW_WRITES)
+    assert record.status == "ok"
+    assert record.runner.details["seconds"] > 0.5, "the rule lets far less through at once"
+    phases = {each["phase"]: each for each in record.runner.details["phases"]}
+    assert list(phases) == ["measure", "drain"]
+    assert phases["drain"]["io_write_bytes"] >= 2 * MIB, "the last direct write may not be counted yet"
+    assert phases["drain"]["anonymous_bytes"] > 0
 
 
 def test_the_driver_may_do_next_to_nothing(execute: Execute, tmp_path: Path) -> None:
