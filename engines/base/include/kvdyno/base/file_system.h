@@ -78,7 +78,7 @@ class FileSystem {
   virtual Status Map(const std::string& path, size_t size, std::unique_ptr<MappedFile>* file) = 0;
 
   virtual Status Rename(const std::string& from, const std::string& to) = 0;
-  virtual Status Remove(const std::string& path) = 0;
+  virtual Status Remove(const std::string& path) = 0;  // a file, or an empty directory
   virtual Status Truncate(const std::string& path, uint64_t size) = 0;
   // Gives blocks back; reads of the range then yield zeros. Unsupported where the file system
   // cannot. Rounded inwards to whole blocks.
