@@ -1,12 +1,12 @@
 # The harness in an image: the kvdyno command, its Python environment from the lock, LaTeX with fonts for papers.
 #
 # `kvdyno images harness` makes the context: the harness's own files, and host/ (containers/host-config), of
-# which nothing stays: the last stage is one layer, copied when /etc is as the base image had it.
+# which nothing stays: the last stage is one layer, copied when apt's configuration is the base image's again.
 ARG BASE_IMAGE=debian:bookworm-slim
 
 FROM ${BASE_IMAGE} AS full
 ENV DEBIAN_FRONTEND=noninteractive
-RUN cp -a /etc /etc-of-the-base
+RUN cp -a /etc/apt /apt-of-the-base
 COPY host/ /
 RUN apt-get update -qq \
  && apt-get install -qq --no-install-recommends git python3 python3-venv \
@@ -20,11 +20,8 @@ RUN python3 -m venv /opt/kvdyno && python3 -m venv /scratch \
 COPY . /source/
 RUN /scratch/bin/pip --python /opt/kvdyno/bin/python install -q --no-index --find-links /wheels --no-deps /source \
  && rm -rf /source /scratch /wheels /wanted /root/.cache /tmp/* /var/tmp/* /var/cache/apt/* /var/lib/apt/lists/* \
-      /var/log/* /etc/apt /etc/pip.conf /etc/ssl/certs/ca-certificates.crt \
- && cp -a /etc-of-the-base/apt /etc/ \
- && { [ ! -e /etc-of-the-base/ssl/certs/ca-certificates.crt ] \
-      || cp -a /etc-of-the-base/ssl/certs/ca-certificates.crt /etc/ssl/certs/; } \
- && rm -rf /etc-of-the-base
+      /var/log/* /etc/apt /etc/pip.conf /etc/kvdyno-host \
+ && mv /apt-of-the-base /etc/apt
 
 FROM scratch
 COPY --from=full / /
