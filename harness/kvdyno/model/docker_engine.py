@@ -13,7 +13,8 @@ from docker.errors import DockerException
 
 from kvdyno.errors import HostError
 
-_SOCKET = "unix:///var/run/docker.sock"
+_UNIX = "unix://"
+_SOCKET = f"{_UNIX}/var/run/docker.sock"
 
 
 def connect(*, timeout_seconds: int = 60) -> docker.DockerClient:
@@ -23,6 +24,8 @@ def connect(*, timeout_seconds: int = 60) -> docker.DockerClient:
     """
     where = address()
     try:
+        if where.startswith(_UNIX):
+            _probe(where)  # the library would wrap the reason, and leave its socket open
         client = docker.DockerClient(base_url=where, timeout=timeout_seconds)
         client.ping()
     except (DockerException, OSError) as error:
@@ -37,13 +40,17 @@ def address() -> str:
 
 def answers() -> bool:
     """Whether something listens at a unix socket that this user may open; costs next to nothing."""
-    kind, _, path = address().partition("://")
     try:
-        with socket.socket(socket.AF_UNIX) as probe:
-            probe.connect(path)
+        _probe(address())
     except OSError:
         return False
-    return kind == "unix"
+    return address().startswith(_UNIX)
+
+
+def _probe(where: str) -> None:
+    """Raises OSError unless something listens at the unix socket."""
+    with socket.socket(socket.AF_UNIX) as probe:
+        probe.connect(where.removeprefix(_UNIX))
 
 
 @dataclass(frozen=True)
@@ -82,27 +89,14 @@ def run_once(
 
 
 def _unreachable(where: str, error: BaseException) -> HostError:
-    """What to do depends on why: the exception tree below is requests', around the socket's own error."""
-    causes = tuple(_causes(error))
-    if any(isinstance(cause, PermissionError) for cause in causes):
+    """What to do depends on why."""
+    if isinstance(error, PermissionError):
         return HostError(
             "the Docker Engine may not be used by this user",
             where=where,
             remedy='run as root, or: sudo usermod -aG docker "$USER", then log in again',
         )
-    if any(isinstance(cause, FileNotFoundError | ConnectionRefusedError) for cause in causes):
+    if isinstance(error, FileNotFoundError | ConnectionRefusedError):
         return HostError("no Docker Engine answers", where=where, remedy="harness/setup.sh docker")
     said = (str(error).splitlines() or [type(error).__name__])[0]
     return HostError(f"expected a Docker Engine, found: {said}", where=where, remedy="docker info")
-
-
-def _causes(error: BaseException) -> list[BaseException]:
-    """The error, what it was raised from, and the exceptions among their arguments."""
-    found: list[BaseException] = []
-    ahead: list[object] = [error]
-    while ahead:
-        one = ahead.pop()
-        if isinstance(one, BaseException) and one not in found:
-            found.append(one)
-            ahead += [one.__cause__, one.__context__, *one.args]
-    return found
