@@ -13,7 +13,10 @@ JOBS ?= $(shell nproc)
 STRESS ?= all
 STRESSFLAGS ?=
 FUZZ ?= 10000000
+IMAGES ?=
 BASE_IMAGE ?=
+# What holds the engines that the runner runs.
+ENGINES_READY = $(if $(filter docker,$(RUNNER)),images,build)
 KVDYNO := .venv/bin/kvdyno
 PY := .venv/bin/python
 
@@ -26,10 +29,10 @@ help:  ## List the targets
 	  '$(EXPERIMENT)' '$(PROFILE)' '$(RUNNER)' '$(JOBS)'
 	@printf 'example:   make experiment EXPERIMENT=quickstart PROFILE=small ENGINES=rocksdb,leveldb\n'
 
-experiment: build  ## Set up, run an experiment, write figures, tables and a report
+experiment: $(ENGINES_READY)  ## Set up, run an experiment, write figures, tables and a report
 	@$(KVDYNO) run $(EXPERIMENT) --profile $(PROFILE) --runner $(RUNNER) $(if $(ENGINES),--engines $(ENGINES)) $(RUNFLAGS)
 
-plan: build  ## Show what an experiment would run, its time and its disk space
+plan: $(ENGINES_READY)  ## Show what an experiment would run, its time and its disk space
 	@$(KVDYNO) plan $(EXPERIMENT) --profile $(PROFILE) --runner $(RUNNER) $(if $(ENGINES),--engines $(ENGINES))
 
 test: test-cpp test-python  ## Run all tests, C++ and Python
@@ -77,9 +80,9 @@ fuzz: tests-built  ## Run the chunk store's decoders on FUZZ mutations of their 
 	  build/bin/chunkstore_fuzz_$$(basename $$corpus)_replay $$corpus --mutations $(FUZZ) || exit 1; \
 	done
 
-images: venv  ## Build an image of every engine, for RUNNER=docker; without a registry too
+images: venv  ## Build an image of every engine (IMAGES=), for RUNNER=docker; no registry needed
 	@harness/setup.sh docker
-	@$(KVDYNO) images build $(if $(ENGINES),--engines $(ENGINES)) $(if $(BASE_IMAGE),--base $(BASE_IMAGE))
+	@$(KVDYNO) images build $(if $(IMAGES),--engines $(IMAGES)) $(if $(BASE_IMAGE),--base $(BASE_IMAGE))
 
 harness-image: venv  ## Build an image of the harness itself, with LaTeX (minutes)
 	@harness/setup.sh docker
