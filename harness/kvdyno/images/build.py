@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import docker
+import requests
 from docker.errors import DockerException, ImageNotFound
 
 from kvdyno.errors import EngineError
@@ -47,6 +48,7 @@ def build_engine(
         buildargs={"BASE_IMAGE": base.name, "ENGINE": engine},
         network_mode="host",  # where this machine's apt configuration is right, a proxy on localhost too
     )
+    _check_size(client, unlabelled, name=name)
     description = _describe(client, unlabelled, engine=engine)
     finished = run_build(
         client,
@@ -56,7 +58,6 @@ def build_engine(
     )
     if before and before != finished:
         _remove(client, before)
-    _check_size(client, finished, name=name)
     return finished
 
 
@@ -86,7 +87,7 @@ def run_build(
             if "error" in entry:
                 raise _not_built(log, of)
             built = entry.get("aux", {}).get("ID", built)
-    except DockerException as error:
+    except (DockerException, requests.RequestException) as error:
         raise _not_built([*log, str(error)], of) from error
     return built
 
@@ -161,5 +162,5 @@ def _check_size(client: docker.DockerClient, image: str, *, name: str) -> None:
         raise EngineError(
             f"expected at most {SIZE_BYTES_MAX / 1e6:.0f} MB, found {size / 1e6:.0f} MB",
             where=name,
-            remedy=f"docker history {name} shows what is in it; is the base image a slim one?",
+            remedy=f"docker history {image} shows what is in it; is the base image a slim one?",
         )

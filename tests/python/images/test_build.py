@@ -124,12 +124,13 @@ def test_a_driver_that_does_not_run_is_no_image(
         build()
 
 
-def test_an_image_that_holds_too_much_is_refused(
-    build: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+def test_an_image_that_holds_too_much_does_not_become_the_engines(
+    client: DockerClient, project: Project, build: Callable[[], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(build_module, "SIZE_BYTES_MAX", 1000)
     with pytest.raises(EngineError, match=r"expected at most 0 MB, found \d+ MB\n.*docker history"):
         build()
+    assert trouble(client, project) != ""
 
 
 def test_an_unknown_engine(client: DockerClient, project: Project, base: Base) -> None:
