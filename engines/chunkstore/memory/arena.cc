@@ -15,7 +15,8 @@ struct alignas(8) Arena::Block {
   char* data() { return reinterpret_cast<char*>(this + 1); }
 };
 
-Arena::Arena(size_t first_block_bytes) {
+Arena::Arena(size_t first_block_bytes, size_t largest_block_bytes)
+    : largest_block_bytes_(largest_block_bytes) {
   Block* block = NewBlock(std::max<size_t>(first_block_bytes, 256) - sizeof(Block));
   block->previous = nullptr;
   current_.store(block, std::memory_order_release);
@@ -57,7 +58,7 @@ char* Arena::AllocateSlowly(size_t bytes, const Block* full) {
     const size_t at = current->used.fetch_add(bytes, std::memory_order_relaxed);
     if (at + bytes <= current->size) return current->data() + at;
   }
-  const size_t next = std::min((current->size + sizeof(Block)) * 2, kLargestBlock);
+  const size_t next = std::min((current->size + sizeof(Block)) * 2, largest_block_bytes_);
   if (bytes > next / 4) {  // alone, behind the current block, whose rest stays in use
     Block* block = NewBlock(bytes);
     block->used.store(bytes, std::memory_order_relaxed);

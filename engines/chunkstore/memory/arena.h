@@ -13,10 +13,10 @@ namespace chunkstore {
 
 class Arena {
  public:
-  // Blocks double from the first one's size up to kLargestBlock.
+  // Blocks double from the first one's size up to the largest one's.
   static constexpr size_t kLargestBlock = size_t{1} << 20;
 
-  explicit Arena(size_t first_block_bytes = 4096);
+  explicit Arena(size_t first_block_bytes = 4096, size_t largest_block_bytes = kLargestBlock);
   ~Arena();
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
@@ -30,6 +30,7 @@ class Arena {
   Block* NewBlock(size_t size);
   char* AllocateSlowly(size_t bytes, const Block* full);
 
+  const size_t largest_block_bytes_;
   std::atomic<Block*> current_;  // the newest; each knows its predecessor
   std::atomic<size_t> bytes_{0};
   std::mutex grow_;

@@ -3,6 +3,7 @@
 #include <cassert>
 #include <utility>
 
+#include "memory/prefix_words.h"
 #include "testing/seeded_bugs.h"
 
 namespace chunkstore {
@@ -10,6 +11,14 @@ namespace {
 
 // Most munks are never written to, and there may be very many.
 constexpr size_t kFirstArenaBytes = 512;
+// Small enough that a munk takes little more than it holds, and that allocators keep blocks which
+// are given back, instead of asking the system for new pages.
+constexpr size_t kLargestArenaBytes = size_t{64} << 10;
+
+// Of all keys in a range; without an upper bound they need not share anything.
+std::string_view SharedBy(std::string_view min_key, std::string_view max_key) {
+  return max_key.empty() ? max_key : SharedPrefix(min_key, max_key);
+}
 
 }  // namespace
 
@@ -67,8 +76,9 @@ class Munk::Cursor final : public EntryCursor {
 Munk::Munk(std::string min_key, std::string max_key)
     : min_key_(std::move(min_key)),
       max_key_(std::move(max_key)),
-      arena_(kFirstArenaBytes),
-      list_(&arena_) {}
+      values_(kFirstArenaBytes, kLargestArenaBytes),
+      nodes_(kFirstArenaBytes, kLargestArenaBytes),
+      list_(&nodes_, SharedBy(min_key_, max_key_)) {}
 
 Munk::~Munk() = default;
 
@@ -84,7 +94,7 @@ void Munk::Insert(const Entry& entry) {
     }
   }
   Entry copy = entry;
-  copy.value = arena_.Copy(entry.value);
+  copy.value = values_.Copy(entry.value);
   list_.Insert(copy);
   appended_bytes_.fetch_add(entry.key.size() + entry.value.size(), std::memory_order_relaxed);
 }
@@ -123,8 +133,8 @@ void Munk::SetSuccessors(std::vector<Munk*> successors) {
 }
 
 size_t Munk::memory() const {
-  return sizeof *this + min_key_.capacity() + max_key_.capacity() + arena_.bytes() +
-         array_.memory();
+  return sizeof *this + min_key_.capacity() + max_key_.capacity() + values_.bytes() +
+         nodes_.bytes() + array_.memory();
 }
 
 }  // namespace chunkstore

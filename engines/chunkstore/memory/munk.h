@@ -66,7 +66,8 @@ class Munk {
   std::string min_key_, max_key_;
   std::atomic<bool> active_{false};
   Version complete_from_ = 0;
-  Arena arena_;
+  Arena values_;  // of what is in the list
+  Arena nodes_;   // of the list, close together, for a search visits many
   SkipList list_;
   std::atomic<size_t> appended_bytes_{0};
   MunkArray array_;

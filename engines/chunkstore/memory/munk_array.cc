@@ -4,6 +4,8 @@
 #include <cassert>
 #include <cstring>
 
+#include "memory/prefix_words.h"
+
 namespace chunkstore {
 
 void MunkArray::Add(const Entry& entry) {
@@ -72,16 +74,8 @@ size_t MunkArray::LowerBound(std::string_view key, Version version) const {
   return from;
 }
 
-// As a number that orders as the bytes do; what the key lacks counts as zeros.
 uint64_t MunkArray::PrefixOf(std::string_view key) const {
-  key.remove_prefix(common_.size());
-  uint64_t prefix = 0;
-  if (key.size() >= sizeof prefix) {
-    std::memcpy(&prefix, key.data(), sizeof prefix);
-  } else if (!key.empty()) {
-    std::memcpy(&prefix, key.data(), key.size());
-  }
-  return __builtin_bswap64(prefix);
+  return PrefixWord(key.substr(common_.size()));
 }
 
 size_t MunkArray::FirstPrefixNotBelow(uint64_t prefix) const {
@@ -103,15 +97,7 @@ size_t MunkArray::FirstPrefixNotBelow(uint64_t prefix) const {
 void MunkArray::BuildTree() {
   const size_t count = places_.size();
   if (count == 0) return;
-  const std::string_view first = At(0).key;
-  const std::string_view last = At(count - 1).key;
-  const size_t shorter = std::min(first.size(), last.size());
-  common_ = first.substr(
-      0, static_cast<size_t>(std::mismatch(first.begin(),
-                                           first.begin() + static_cast<ptrdiff_t>(shorter),
-                                           last.begin())
-                                 .first -
-                             first.begin()));
+  common_ = SharedPrefix(At(0).key, At(count - 1).key);
 
   size_t groups = 0;
   for (size_t in_level = count; levels_ == 0 || in_level > 1;) {

@@ -1,3 +1,5 @@
+// Prefix words: eight bytes of a key as a number, so that most comparisons need not touch the key.
+//
 // PrefixWords: bisection over sorted keys by eight bytes of each key beyond what all of them share.
 // Owns the words, not the keys; eight words share a cache line, so that a search touches few.
 // Immutable once built; safe from any thread then.
@@ -12,6 +14,25 @@
 
 namespace chunkstore {
 
+// The first eight bytes as a number that compares as they do; what is missing counts as zeros.
+inline uint64_t PrefixWord(std::string_view bytes) {
+  uint64_t word = 0;
+  if (bytes.size() >= sizeof word) {
+    std::memcpy(&word, bytes.data(), sizeof word);
+  } else if (!bytes.empty()) {
+    std::memcpy(&word, bytes.data(), bytes.size());
+  }
+  return __builtin_bswap64(word);
+}
+
+// What both begin with, and so every key between them in order.
+inline std::string_view SharedPrefix(std::string_view a, std::string_view b) {
+  const size_t shorter = std::min(a.size(), b.size());
+  size_t shared = 0;
+  while (shared < shorter && a[shared] == b[shared]) ++shared;
+  return a.substr(0, shared);
+}
+
 class PrefixWords {
  public:
   // `key_at(i)` is the i-th of `count` keys, ascending, repetitions allowed.
@@ -20,12 +41,7 @@ class PrefixWords {
     common_.clear();
     words_.clear();
     if (count == 0) return;
-    // Keys are sorted, so what the outermost share is shared by all.
-    const std::string_view first = key_at(0), last = key_at(count - 1);
-    const size_t shorter = std::min(first.size(), last.size());
-    size_t shared = 0;
-    while (shared < shorter && first[shared] == last[shared]) ++shared;
-    common_ = first.substr(0, shared);
+    common_ = SharedPrefix(key_at(0), key_at(count - 1));
     words_.reserve(count);
     for (size_t i = 0; i < count; ++i) words_.push_back(WordOf(key_at(i)));
   }
@@ -49,14 +65,7 @@ class PrefixWords {
   size_t memory() const { return common_.capacity() + words_.capacity() * sizeof(uint64_t); }
 
  private:
-  // The bytes behind the common prefix as a number that compares as they do; a key that ends early
-  // looks like one with zeros.
-  uint64_t WordOf(std::string_view key) const {
-    uint64_t word = 0;
-    const size_t bytes = std::min<size_t>(key.size() - common_.size(), sizeof word);
-    if (bytes > 0) std::memcpy(&word, key.data() + common_.size(), bytes);
-    return __builtin_bswap64(word);
-  }
+  uint64_t WordOf(std::string_view key) const { return PrefixWord(key.substr(common_.size())); }
 
   std::string common_;
   std::vector<uint64_t> words_;

@@ -2,23 +2,15 @@
 
 #include <algorithm>
 #include <bit>
+#include <cassert>
 #include <cstddef>
 #include <cstring>
 #include <new>
 
+#include "memory/prefix_words.h"
+
 namespace chunkstore {
 namespace {
-
-// The first eight bytes as a number that orders like them, zeros behind a shorter key.
-uint64_t Prefix(std::string_view key) {
-  uint64_t prefix = 0;
-  if (key.size() >= sizeof prefix) {
-    std::memcpy(&prefix, key.data(), sizeof prefix);
-  } else if (!key.empty()) {
-    std::memcpy(&prefix, key.data(), key.size());
-  }
-  return __builtin_bswap64(prefix);
-}
 
 // Branching 1/4. A thread's own generator (xorshift64*): heights need no quality, only speed.
 int RandomHeight(int limit) {
@@ -36,7 +28,6 @@ int RandomHeight(int limit) {
 
 // A place in the order, with what comparisons need of it at hand.
 struct SkipList::Target {
-  Target(std::string_view k, Version v) : prefix(Prefix(k)), key(k), version(v) {}
   uint64_t prefix;
   std::string_view key;
   Version version;
@@ -76,10 +67,20 @@ struct SkipList::Node {
   }
 };
 
-SkipList::SkipList(Arena* arena) : arena_(arena) {
+SkipList::SkipList(Arena* arena, std::string_view shared) : arena_(arena), shared_(shared) {
   static_assert(offsetof(Node, lowest) == 0 && sizeof(Node) == 40);
-  head_ = NewNode(Target({}, kNewest), {}, kMaxHeight);
+  head_ = NewNode({0, {}, kNewest}, {}, kMaxHeight);
   for (auto& finger : fingers_) finger.store(head_, std::memory_order_relaxed);
+}
+
+// Keys without the shared prefix are beside all that are inserted: as if before the first word or
+// behind the last, where whole keys are compared.
+SkipList::Target SkipList::TargetOf(std::string_view key, Version version) const {
+  const int order = key.substr(0, shared_.size()).compare(shared_);
+  const uint64_t prefix = order == 0  ? PrefixWord(key.substr(shared_.size()))
+                          : order < 0 ? 0
+                                      : UINT64_MAX;
+  return {prefix, key, version};
 }
 
 SkipList::Node* SkipList::NewNode(const Target& target, const Entry& entry, int height) {
@@ -166,7 +167,8 @@ void SkipList::RaiseHeight(int height) {
 }
 
 bool SkipList::Insert(const Entry& entry) {
-  const Target target(entry.key, entry.version);
+  assert(entry.key.starts_with(shared_));
+  const Target target = TargetOf(entry.key, entry.version);
   const int height = RandomHeight(kMaxHeight);
   Node* before[kMaxHeight];
   Node* after[kMaxHeight];
@@ -195,14 +197,14 @@ bool SkipList::Insert(const Entry& entry) {
 }
 
 bool SkipList::Lookup(std::string_view key, Version version, Entry* entry) const {
-  Node* node = FindFirst(Target(key, version));
+  Node* node = FindFirst(TargetOf(key, version));
   if (node == nullptr || node->key() != key) return false;
   node->Describe(entry);
   return true;
 }
 
 void SkipList::Cursor::Seek(std::string_view key) {
-  Node* node = list_->FindFirst(Target(key, kNewest));
+  Node* node = list_->FindFirst(list_->TargetOf(key, kNewest));
   node_ = node;
   if (node != nullptr) node->Describe(&entry_);
 }
@@ -210,7 +212,9 @@ void SkipList::Cursor::Seek(std::string_view key) {
 void SkipList::Cursor::Next() {
   Node* node = static_cast<Node*>(const_cast<void*>(node_))->next(0);
   node_ = node;
-  if (node != nullptr) node->Describe(&entry_);
+  if (node == nullptr) return;
+  node->Describe(&entry_);
+  __builtin_prefetch(node->next(0));
 }
 
 }  // namespace chunkstore

@@ -17,7 +17,9 @@ namespace chunkstore {
 
 class SkipList {
  public:
-  explicit SkipList(Arena* arena);
+  // `shared`: what all inserted keys begin with, so that eight bytes beyond it tell most apart.
+  // Must outlive the list.
+  explicit SkipList(Arena* arena, std::string_view shared = {});
 
   // False, and nothing happens, when the same key and version is already there.
   bool Insert(const Entry& entry);
@@ -50,6 +52,7 @@ class SkipList {
   struct Target;
   static constexpr int kMaxHeight = 14;
 
+  Target TargetOf(std::string_view key, Version version) const;
   Node* NewNode(const Target& target, const Entry& entry, int height);
   // The first node at or after the target.
   Node* FindFirst(const Target& target) const;
@@ -60,6 +63,7 @@ class SkipList {
   void RaiseHeight(int height);
 
   Arena* arena_;
+  std::string_view shared_;
   Node* head_;
   std::atomic<int> height_{1};
   alignas(64) std::atomic<size_t> count_{0};

@@ -99,6 +99,39 @@ TEST(SkipList, AgreesWithAMap) {
   }
 }
 
+// Words behind the shared prefix that are smallest, largest, equal or cut short; and what is asked
+// for may lie beside everything with that prefix.
+TEST(SkipList, KeysWithASharedPrefix) {
+  Arena arena;
+  const std::string shared = "user";
+  SkipList list(&arena, shared);
+  const std::vector<std::string> keys = {"user",
+                                         std::string("user\0", 5),
+                                         "user00000000",
+                                         "user000000001",
+                                         "user1",
+                                         "user" + std::string(8, '\xff'),
+                                         "user" + std::string(9, '\xff')};
+  for (size_t i = 0; i < keys.size(); ++i) {
+    list.Insert({keys[(i * 3) % keys.size()], "", 1, EntryType::kValue});
+  }
+  const auto seek = [&list](std::string_view from) {
+    SkipList::Cursor cursor(&list);
+    cursor.Seek(from);
+    return cursor.Valid() ? std::string(cursor.entry().key) : "none";
+  };
+  Entry entry;
+  for (size_t i = 0; i < keys.size(); ++i) {
+    EXPECT_TRUE(list.Lookup(keys[i], kNewest, &entry)) << i;
+    EXPECT_EQ(seek(keys[i]), keys[i]);
+    EXPECT_EQ(seek(keys[i] + '\0'), i + 1 < keys.size() ? keys[i + 1] : "none");
+  }
+  for (const char* before : {"", "u", "use", "a", "usea"}) EXPECT_EQ(seek(before), keys.front());
+  for (const char* behind : {"usf", "v", "\xff\xff\xff\xff\xff"}) EXPECT_EQ(seek(behind), "none");
+  EXPECT_FALSE(list.Lookup("use", kNewest, &entry));
+  EXPECT_FALSE(list.Lookup("v", kNewest, &entry));
+}
+
 TEST(SkipList, OrderedInsertion) {
   for (const bool ascending : {true, false}) {
     Arena arena;

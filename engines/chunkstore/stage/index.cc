@@ -9,7 +9,11 @@ namespace chunkstore {
 StageIndex::StageIndex(Arena* arena, std::vector<std::string> separators)
     : separators_(std::move(separators)) {
   words_.Build(separators_.size(), [this](size_t i) -> std::string_view { return separators_[i]; });
-  for (size_t i = 0; i <= separators_.size(); ++i) lists_.emplace_back(arena);
+  for (size_t i = 0; i <= separators_.size(); ++i) {
+    const bool bounded = i > 0 && i < separators_.size();
+    lists_.emplace_back(
+        arena, bounded ? SharedPrefix(separators_[i - 1], separators_[i]) : std::string_view());
+  }
 }
 
 // As many separators as are at or before the key.
