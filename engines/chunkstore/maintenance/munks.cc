@@ -32,6 +32,14 @@ uint64_t ExpectedMunkBytes(const Chunk& chunk) {
   return funk.bytes() + 64 * funk.entries() + 4096;
 }
 
+// What a munk takes, or will have taken when it is due to be rebalanced. Counting that, munks that
+// grow by writes do not drive each other out only to be loaded again.
+uint64_t PeakBytes(const Munk& munk) {
+  const uint64_t memory = munk.memory();
+  const uint64_t settled = memory - std::min<uint64_t>(memory, munk.appended_bytes());
+  return std::max(memory, settled + settled / 2);
+}
+
 }  // namespace
 
 std::vector<Version> Maintenance::MunkVersions(Version* now) {
@@ -136,9 +144,9 @@ void Maintenance::KeepMunks() {
     if (Munk* munk = chunk->munk(); munk != nullptr) {
       if (policy_.AppendedEnough(*munk)) RebalanceMunk(chunk);
       state_.slots.Reclaim();  // not two of every munk at a time
-      const uint64_t memory = chunk->munk()->memory();
-      bytes += memory;
-      held.emplace_back(HeatOf(*chunk, memory), chunk);
+      const uint64_t peak = PeakBytes(*chunk->munk());
+      bytes += peak;
+      held.emplace_back(HeatOf(*chunk, peak), chunk);
     } else if (munk_capacity_ > 0 && chunk->failed_rounds == 0 && Warm(*chunk)) {
       wanted.emplace_back(HeatOf(*chunk, ExpectedMunkBytes(*chunk)), chunk);
     }
@@ -147,7 +155,7 @@ void Maintenance::KeepMunks() {
   size_t coldest = 0;
   const auto evict = [&] {
     Chunk* chunk = held[coldest++].second;
-    bytes -= std::min<uint64_t>(bytes, chunk->munk()->memory());
+    bytes -= std::min(bytes, PeakBytes(*chunk->munk()));
     EvictMunk(chunk);
     state_.slots.Reclaim();
     state_.counters.Add(Count::kMunkEvictions);
@@ -171,7 +179,7 @@ void Maintenance::KeepMunks() {
       chunk->failed_rounds = kRounds;
       continue;
     }
-    bytes += chunk->munk()->memory();
+    bytes += PeakBytes(*chunk->munk());
     held.emplace_back(heat, chunk);
   }
   munk_bytes_ = bytes;
