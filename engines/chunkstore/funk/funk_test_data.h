@@ -133,7 +133,7 @@ class FunkTest : public ::testing::Test {
     Reopen(true, 64);
   }
   void Reopen(bool direct, size_t max_open_files) {
-    segments_ = std::make_unique<Segments>(&files_, kDirectory, direct, max_open_files, 1);
+    segments_ = std::make_unique<Segments>(&files_, kDirectory, direct, max_open_files, 1, 0);
     context_.segments = segments_.get();
   }
 

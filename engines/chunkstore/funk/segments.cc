@@ -39,10 +39,11 @@ ThreadBuffer::~ThreadBuffer() {
 }
 
 Segments::Segments(kvdyno::FileSystem* files, std::string directory, bool direct,
-                   size_t max_open_files, uint64_t least_hole)
+                   size_t max_open_files, uint64_t least_hole, double least_dead)
     : files_(files),
       directory_(std::move(directory)),
       least_hole_(least_hole),
+      least_dead_(least_dead),
       direct_(direct),
       open_(files_, directory_, direct, max_open_files) {}
 
@@ -125,20 +126,23 @@ void Segments::AddLive(const ExtentRef& extent) {
 }
 
 void Segments::Free(const ExtentRef& extent) {
-  ByteRange dead;
+  std::vector<ByteRange> holes;
   {
     const std::lock_guard lock(mutex_);
     const auto at = segments_.find(extent.segment);
     if (at == segments_.end()) return;
-    at->second.live.Subtract(RangeOf(extent));
-    at->second.dead.Add(RangeOf(extent));
-    dead = at->second.dead.Around(extent.offset);
-    // A hole costs a transaction of the file system: small ones wait until neighbours die too, or
-    // the file.
-    const bool all = at->second.live.bytes() == 0;
-    if (!all && dead.size() < least_hole_) return;
+    Segment& segment = at->second;
+    segment.live.Subtract(RangeOf(extent));
+    segment.dead.Add(RangeOf(extent));
+    const auto taken = static_cast<double>(segment.size - segment.punched);
+    if (segment.live.empty()) {
+      holes.push_back(segment.dead.Around(extent.offset));
+    } else if (static_cast<double>(segment.dead.bytes()) >= least_dead_ * taken) {
+      holes = segment.dead.Overlap({0, segment.size});
+      std::erase_if(holes, [&](const ByteRange& hole) { return hole.size() < least_hole_; });
+    }
   }
-  GiveBack(extent.segment, dead);
+  for (const ByteRange& hole : holes) GiveBack(extent.segment, hole);
 }
 
 void Segments::PunchGaps() {

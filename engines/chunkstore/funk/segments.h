@@ -65,10 +65,11 @@ class ThreadBuffer {
 
 class Segments {
  public:
-  // `least_hole`: bytes of dead space in a row that are worth a hole, which costs a transaction of
-  // the file system; less waits until its neighbours die too, or the file.
+  // Holes cost a transaction of the file system each, removing a file hardly more than one hole: so
+  // dead space waits until it is `least_dead` of what a file takes, or all of it. Of that,
+  // `least_hole` is the number of bytes in a row that are worth a hole.
   Segments(kvdyno::FileSystem* files, std::string directory, bool direct, size_t max_open_files,
-           uint64_t least_hole = uint64_t{64} << 10);
+           uint64_t least_hole = uint64_t{64} << 10, double least_dead = 0.25);
 
   // Open: what the manifest says is in use; files that nothing refers to are removed (unless
   // read_only). Numbers go on after the largest one seen. Corruption when a file is missing or ends
@@ -130,6 +131,7 @@ class Segments {
   kvdyno::FileSystem* files_;
   std::string directory_;
   uint64_t least_hole_;
+  double least_dead_;
   bool direct_;
   mutable OpenFiles open_;
 

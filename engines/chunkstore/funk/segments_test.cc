@@ -112,6 +112,22 @@ TEST_F(SegmentsTest, FreedNeighboursGiveBackTheirSharedPages) {
   EXPECT_FALSE(Exists(extents[0].segment));
 }
 
+// A quarter of the file is dead before anything is punched, and then all that is dead.
+TEST_F(SegmentsTest, DeadSpaceWaitsUntilThereIsMuchOfIt) {
+  segments_ = std::make_unique<Segments>(&files_, kDirectory, true, 64, 2 * kPage, 0.25);
+  const auto extents = WriteExtents(std::vector<uint64_t>(20, 2 * kPage));
+  for (const size_t i : {0, 2, 4, 7}) segments_->Free(extents[i]);
+  EXPECT_EQ(segments_->file_bytes(), 40 * kPage);
+  segments_->Free(extents[5]);
+  EXPECT_EQ(segments_->file_bytes(), 30 * kPage);
+  for (const size_t i : {10, 11, 12}) segments_->Free(extents[i]);
+  EXPECT_EQ(segments_->file_bytes(), 30 * kPage) << "a fifth of what is left";
+  segments_->Free(extents[13]);
+  EXPECT_EQ(segments_->file_bytes(), 22 * kPage);
+  for (const ExtentRef& extent : extents) segments_->Free(extent);
+  EXPECT_EQ(segments_->file_bytes(), 0u);
+}
+
 TEST_F(SegmentsTest, RandomFreesLeaveTheRestReadable) {
   const uint64_t seed = std::random_device{}();
   SCOPED_TRACE(::testing::Message() << "seed " << seed);
