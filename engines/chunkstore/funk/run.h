@@ -13,6 +13,7 @@
 
 #include "core/entry.h"
 #include "funk/format.h"
+#include "funk/read_ahead.h"
 #include "funk/segments.h"
 #include "memory/block_cache.h"
 
@@ -24,6 +25,7 @@ struct ReadContext {
   BlockCache* blocks = nullptr;  // null: no cache
   bool fill_cache = true;
   bool verify_checksums = true;
+  const ReadAhead* ahead = nullptr;  // null: nothing was read ahead for cursors
 };
 
 // A key of a run and the block it is in, for the log's index.

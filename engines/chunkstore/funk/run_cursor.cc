@@ -68,6 +68,11 @@ bool RunCursor::EnterBlock(size_t block) {
 
 // Whole blocks, so many that they reach the span, but one at least.
 bool RunCursor::ReadFrom(size_t block) {
+  if (context_.ahead != nullptr) {
+    read_ = context_.ahead->Find(run_->extent());
+    read_offset_ = 0;
+    if (!read_.empty()) return true;
+  }
   const auto& blocks = index_->blocks;
   uint64_t length = blocks[block].length;
   for (size_t next = block + 1;

@@ -1,7 +1,7 @@
 // RunCursor: walks a run's entries, reading ahead.
 // Blocks in the cache are used where the very next one is there; else a read brings as many bytes
-// as the caller announced, and each following read twice as many, up to 1 MiB. One thread; the run
-// outlives it.
+// as the caller announced, and each following read twice as many, up to 1 MiB. A run that was read
+// ahead is used from there. One thread; the run, and what was read ahead, outlive it.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ class RunCursor final : public EntryCursor {
   size_t block_ = 0;
   BlockCache::Handle handle_;
   kvdyno::AlignedBuffer buffer_;
-  std::string_view read_;     // in buffer_
+  std::string_view read_;     // in buffer_, or read ahead
   uint64_t read_offset_ = 0;  // of read_ in the run
   BlockView view_;
   uint32_t at_ = 0;

@@ -206,6 +206,51 @@ TEST_F(RunTest, ReportsReadErrorsAndRecovers) {
   ExpectAll(entries, *run);
 }
 
+TEST_F(RunTest, CursorsUseWhatWasReadAhead) {
+  std::mt19937_64 random(11);
+  std::vector<Entries> runs;
+  for (int i = 0; i < 6; ++i) runs.push_back(RandomEntries(&random, 40, 2, 100));
+  const std::vector<RunSummary> first = Write(runs), second = Write(runs);
+  ReadAhead ahead;
+  context_.ahead = &ahead;
+  for (int round = 0; round < 2; ++round) {
+    const uint64_t before = segments_->reads();
+    ahead.Fetch(*segments_, {second[4].extent, first[1].extent, first[2].extent, first[4].extent});
+    EXPECT_EQ(segments_->reads(), before + 2) << "one call a segment";
+    for (const RunSummary& summary : {second[4], first[1], first[2], first[4]}) {
+      EXPECT_EQ(ahead.Find(summary.extent).size(), summary.extent.length);
+    }
+    for (const size_t i : {1, 2, 4}) {
+      ExpectCursor(runs[i], Open(first[i])->NewCursor(context_, 0).get());
+    }
+    EXPECT_EQ(segments_->reads(), before + 2);
+    EXPECT_TRUE(ahead.Find(first[0].extent).empty());
+    EXPECT_TRUE(ahead.Find(first[5].extent).empty());
+    EXPECT_TRUE(ahead.Find(second[5].extent).empty());
+    ExpectCursor(runs[5], Open(second[5])->NewCursor(context_, 0).get());
+    EXPECT_GT(segments_->reads(), before + 2);
+  }
+}
+
+// The cursor that needs the run tells the error.
+TEST_F(RunTest, WhatCannotBeReadAheadIsLeftOut) {
+  std::mt19937_64 random(12);
+  const Entries entries = RandomEntries(&random, 40, 2, 100);
+  const RunSummary one = Write({entries}).front(), other = Write({entries}).front();
+  files_.SetPlan([](const kvdyno::testing::Call& call) {
+    return call.name == "read" ? Status::IoError("failed") : Status::Ok();
+  });
+  ReadAhead ahead;
+  context_.ahead = &ahead;
+  ahead.Fetch(*segments_, {one.extent, other.extent});
+  EXPECT_TRUE(ahead.Find(one.extent).empty());
+  const auto cursor = Open(one)->NewCursor(context_, SIZE_MAX);
+  cursor->Seek({});
+  EXPECT_EQ(cursor->status().code(), Code::kIoError);
+  files_.SetPlan(nullptr);
+  ExpectCursor(entries, Open(one)->NewCursor(context_, SIZE_MAX).get());
+}
+
 TEST_F(RunTest, GivesSpaceBackWhenObsolete) {
   std::mt19937_64 random(9);
   const RunSummary summary = Write({RandomEntries(&random, 20, 1, 10)}).front();

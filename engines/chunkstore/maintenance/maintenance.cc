@@ -268,8 +268,8 @@ void Maintenance::SurveyIndexes() {
 uint64_t Maintenance::CacheBytes() const {
   const Options& options = state_.options;
   // A reorganisation holds an output of up to twice the chunk size, a growing buffer's copy of it,
-  // and reads ahead.
-  const uint64_t buffers = (uint64_t{4} << 20) + 4 * options.chunk_size;
+  // a group's logs, and reads tables ahead.
+  const uint64_t buffers = (uint64_t{4} << 20) + 4 * options.chunk_size + policy_.GroupBytes();
   // What allocators keep beyond what is counted, and the process's own, measured on resident sets.
   const uint64_t slack = (uint64_t{10} << 20) + options.memory_budget / 32;
   const uint64_t taken = state_.ring->memory() + index_bytes_ + slack +

@@ -75,13 +75,16 @@ class Maintenance {
   class PieceWriter;
   struct Prepared;  // a job's outcome before it is installed
   Status Reorganise(const std::vector<Job>& jobs);
-  Status Prepare(const Job& job, SegmentWriter* segment, Prepared* prepared);
-  void PrepareSome(const std::vector<Job>& jobs, size_t first, size_t step,
+  Status Prepare(const Job& job, const ReadAhead& ahead, SegmentWriter* segment,
+                 Prepared* prepared);
+  void PrepareSome(const std::vector<Job>& jobs, size_t first, size_t end,
                    std::vector<Prepared>* prepared, std::vector<Status>* statuses);
+  size_t FetchLogs(const std::vector<Job>& jobs, size_t first, size_t end, ReadAhead* ahead) const;
   Status Install(std::vector<Prepared>* prepared);
   void InstallOne(Prepared* prepared, const std::vector<uint64_t>& ids,
                   std::vector<Chunk*>* removed, std::vector<Chunk*>* added);
-  std::unique_ptr<EntryCursor> JobCursor(const Job& job, bool* from_munk);
+  static const Munk* MunkOf(const Job& job);  // that can be written out instead
+  std::unique_ptr<EntryCursor> JobCursor(const Job& job, const ReadAhead& ahead, bool* from_munk);
 
   // --- chunks.cc: the chunk map and manifest records
   std::unique_ptr<Chunk> NewChunk(std::string min_key, std::string max_key,

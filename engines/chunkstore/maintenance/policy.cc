@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <unordered_set>
 
 namespace chunkstore {
 
@@ -40,16 +39,42 @@ bool Policy::Merges(const Chunk& left, const Chunk& right) const {
          static_cast<double>(a + b) < kFill * static_cast<double>(options_.chunk_size);
 }
 
+std::pair<size_t, size_t> Policy::GroupOf(const ChunkMap& map, size_t at) const {
+  constexpr double kAsGood = 0.75;
+  const auto& chunks = map.chunks();
+  // What a rewrite saves over what it costs.
+  const auto gain = [&chunks](size_t i) {
+    const Funk& funk = chunks[i]->funk();
+    return static_cast<double>(funk.log_bytes()) / static_cast<double>(funk.bytes() + 1);
+  };
+  const double least = kAsGood * gain(at);
+  const bool has_munk = chunks[at]->munk() != nullptr;
+  uint64_t bytes = chunks[at]->funk().log_bytes();
+  const auto joins = [&](size_t i) {
+    const Chunk& chunk = *chunks[i];
+    const uint64_t log = chunk.funk().log_bytes();
+    if (chunk.failed_rounds > 0 || (chunk.munk() != nullptr) != has_munk) return false;
+    if (gain(i) < least || bytes + log > GroupBytes()) return false;
+    bytes += log;
+    return true;
+  };
+  size_t from = at, to = at + 1;
+  while (to < chunks.size() && joins(to)) ++to;
+  while (from > 0 && joins(from - 1)) --from;
+  return {from, to};
+}
+
 std::vector<Job> Policy::Due(const ChunkMap& map, uint64_t debt, uint64_t live_bytes,
                              uint64_t bytes) const {
-  std::vector<Chunk*> over, others;
-  for (Chunk* chunk : map.chunks()) {
-    const uint64_t log = chunk->funk().log_bytes();
-    if (log == 0 || chunk->failed_rounds > 0) continue;
-    (log > LogLimit(*chunk) ? over : others).push_back(chunk);
+  const auto& chunks = map.chunks();
+  std::vector<size_t> over, others;
+  for (size_t i = 0; i < chunks.size(); ++i) {
+    const uint64_t log = chunks[i]->funk().log_bytes();
+    if (log == 0 || chunks[i]->failed_rounds > 0) continue;
+    (log > LogLimit(*chunks[i]) ? over : others).push_back(i);
   }
-  const auto larger_log = [](const Chunk* a, const Chunk* b) {
-    return a->funk().log_bytes() > b->funk().log_bytes();
+  const auto larger_log = [&chunks](size_t a, size_t b) {
+    return chunks[a]->funk().log_bytes() > chunks[b]->funk().log_bytes();
   };
   std::sort(over.begin(), over.end(), larger_log);
   const uint64_t limit = DebtLimit(live_bytes);
@@ -58,28 +83,38 @@ std::vector<Job> Policy::Due(const ChunkMap& map, uint64_t debt, uint64_t live_b
     over.insert(over.end(), others.begin(), others.end());
   }
   std::vector<Job> jobs;
-  std::unordered_set<const Chunk*> taken;
+  std::vector<bool> taken(chunks.size());
   uint64_t sum = 0;
   uint64_t left_debt = debt;
-  for (Chunk* chunk : over) {
-    const uint64_t log = chunk->funk().log_bytes();
-    if (sum >= bytes || (log <= LogLimit(*chunk) && left_debt <= limit)) break;
-    jobs.push_back({{chunk}, chunk->funk().bytes()});
-    taken.insert(chunk);
-    sum += chunk->funk().bytes();
-    left_debt -= log;
+  const auto take = [&](size_t i) {
+    const Funk& funk = chunks[i]->funk();
+    jobs.push_back({{chunks[i]}, funk.bytes()});
+    taken[i] = true;
+    sum += funk.bytes();
+    left_debt -= funk.log_bytes();
+  };
+  for (const size_t largest : over) {
+    if (taken[largest]) continue;
+    const uint64_t log = chunks[largest]->funk().log_bytes();
+    if (sum >= bytes || (log <= LogLimit(*chunks[largest]) && left_debt <= limit)) break;
+    take(largest);
+    const auto [from, to] = GroupOf(map, largest);
+    for (size_t i = from; i < to && sum < bytes; ++i) {
+      if (!taken[i]) take(i);
+    }
   }
-  const auto& chunks = map.chunks();
   for (size_t i = 0; i + 1 < chunks.size() && sum < bytes; ++i) {
     Chunk* left = chunks[i];
     Chunk* right = chunks[i + 1];
     if (left->failed_rounds > 0 || right->failed_rounds > 0) continue;
-    if (taken.contains(left) || taken.contains(right) || !Merges(*left, *right)) continue;
+    if (taken[i] || taken[i + 1] || !Merges(*left, *right)) continue;
     jobs.push_back({{left, right}, left->funk().bytes() + right->funk().bytes()});
-    taken.insert(left);
-    taken.insert(right);
+    taken[i] = taken[i + 1] = true;
     sum += jobs.back().bytes;
   }
+  std::sort(jobs.begin(), jobs.end(), [](const Job& a, const Job& b) {
+    return a.chunks.front()->min_key < b.chunks.front()->min_key;
+  });
   return jobs;
 }
 

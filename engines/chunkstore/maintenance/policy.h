@@ -2,7 +2,9 @@
 // out; no input/output, no clock, no locks.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "chunkstore/options.h"
@@ -28,18 +30,23 @@ class Policy {
   // Nanoseconds that a written byte is to be delayed by: none up to the limit, then growing.
   double SlowdownNsPerByte(uint64_t debt, uint64_t limit) const;
 
-  // Jobs that are due, the largest debt first, up to about `bytes` of input: chunks whose log is
-  // over its limit, then the largest logs as long as all logs together are over theirs, then
-  // underfull neighbours.
+  // Jobs that are due, in key order, up to about `bytes` of input: the largest debt first, chunks
+  // whose log is over its limit, then the largest logs as long as all logs together are over
+  // theirs, each with neighbours that are about as worthwhile; then underfull neighbours.
   std::vector<Job> Due(const ChunkMap& map, uint64_t debt, uint64_t live_bytes,
                        uint64_t bytes) const;
 
+  // Bytes of logs that neighbours together may have to be reorganised as a group: logs that are
+  // read at once.
+  uint64_t GroupBytes() const { return std::min(4 * options_.chunk_size, uint64_t{4} << 20); }
   // Bytes at which the pieces of an output are cut: the whole when it fits one chunk.
   uint64_t PieceBytes(uint64_t input_bytes) const;
   bool AppendedEnough(const Munk& munk) const;  // a munk rebalance pays
 
  private:
   bool Merges(const Chunk& left, const Chunk& right) const;
+  // The neighbours, as positions [from, to), to reorganise with the chunk at that position.
+  std::pair<size_t, size_t> GroupOf(const ChunkMap& map, size_t at) const;
   Options options_;
   bool automatic_log_limit_;
 };

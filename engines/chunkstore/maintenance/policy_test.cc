@@ -150,11 +150,11 @@ TEST(Due, NothingWhenAllIsWithinLimits) {
 
 TEST(Due, TheLargestLogFirst) {
   const Policy policy(Resolved(), false);
-  const Chunks chunks({{40 * kKiB, 33 * kKiB},
+  const Chunks chunks({{90 * kKiB, 33 * kKiB},
                        {40 * kKiB, 50 * kKiB},
                        {40 * kKiB, 10 * kKiB},
                        {40 * kKiB, 40 * kKiB}});
-  EXPECT_EQ(chunks.Due(policy), (Positions{{1}, {3}, {0}}));
+  EXPECT_EQ(chunks.Due(policy), (Positions{{0}, {1}, {3}})) << "in key order";
   EXPECT_EQ(chunks.Due(policy, 1), (Positions{{1}})) << "one job is always allowed";
   EXPECT_EQ(chunks.Due(policy, 90 * kKiB), (Positions{{1}}));
   EXPECT_EQ(chunks.Due(policy, 91 * kKiB), (Positions{{1}, {3}}));
@@ -176,11 +176,38 @@ TEST(Due, DebtTakesTheLargestLogs) {
   const Policy policy(options, false);
   const Chunks chunks({{60 * kKiB, 10 * kKiB},
                        {60 * kKiB, 30 * kKiB},
-                       {60 * kKiB, 20 * kKiB},
+                       {90 * kKiB, 20 * kKiB},
                        {60 * kKiB, 25 * kKiB},
                        {60 * kKiB, 0}});
   // 85 KiB are owed: without the 30 of the second and the 25 of the fourth, 30 remain.
   EXPECT_EQ(chunks.Due(policy), (Positions{{1}, {3}}));
+}
+
+// Neighbours whose rewriting gains about as much go along, for their logs are read together.
+TEST(Due, TakesNeighboursAlong) {
+  const Policy policy(Resolved(), false);
+  Chunks chunks({{40 * kKiB, 30 * kKiB},
+                 {40 * kKiB, 10 * kKiB},
+                 {40 * kKiB, 30 * kKiB},
+                 {40 * kKiB, 40 * kKiB},
+                 {40 * kKiB, 28 * kKiB},
+                 {40 * kKiB, 30 * kKiB},
+                 {40 * kKiB, 30 * kKiB}});
+  EXPECT_EQ(chunks.Due(policy), (Positions{{2}, {3}, {4}, {5}, {6}}));
+  EXPECT_EQ(chunks.Due(policy, 1), (Positions{{3}})) << "the largest log first";
+  chunks[4].failed_rounds = 1;
+  EXPECT_EQ(chunks.Due(policy), (Positions{{2}, {3}}));
+  chunks[2].Exchange(new Munk(chunks[2].min_key, chunks[2].max_key));
+  EXPECT_EQ(chunks.Due(policy), (Positions{{3}})) << "a log with a munk may grow";
+}
+
+TEST(Due, GroupsAreNoLargerThanWhatIsReadAtOnce) {
+  const Policy policy(Resolved(), false);
+  std::vector<Sizes> sizes(20, {60 * kKiB, 31 * kKiB});
+  sizes[0].log = 33 * kKiB;
+  const uint64_t most = (policy.GroupBytes() - sizes[0].log) / sizes[1].log + 1;
+  EXPECT_GT(most, 4U);
+  EXPECT_EQ(Chunks(sizes).Due(policy).size(), most);
 }
 
 TEST(Due, OwnLimitsCountTowardsTheDebt) {

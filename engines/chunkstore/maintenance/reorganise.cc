@@ -84,18 +84,43 @@ class Chain final : public EntryCursor {
 
 }  // namespace
 
-std::unique_ptr<EntryCursor> Maintenance::JobCursor(const Job& job, bool* from_munk) {
-  *from_munk = false;
-  if (job.chunks.size() == 1) {
-    if (const Munk* munk = job.chunks[0]->MunkFor(kNewest); munk != nullptr) {
-      *from_munk = true;
-      const Version flushed = Seeded(Bug::kReorganiseWithoutCheckpoint)
-                                  ? kNewest
-                                  : state_.manifest->state().flushed_version;
-      return std::make_unique<UpTo>(munk->NewCursor(), flushed);
+const Munk* Maintenance::MunkOf(const Job& job) {
+  return job.chunks.size() == 1 ? job.chunks[0]->MunkFor(kNewest) : nullptr;
+}
+
+// Reads the logs of jobs from the first on, as many as there is room for, and returns behind which.
+size_t Maintenance::FetchLogs(const std::vector<Job>& jobs, size_t first, size_t end,
+                              ReadAhead* ahead) const {
+  std::vector<ExtentRef> extents;
+  uint64_t bytes = 0;
+  size_t at = first;
+  for (; at < end && (at == first || bytes < policy_.GroupBytes()); ++at) {
+    if (MunkOf(jobs[at]) != nullptr) continue;
+    for (const Chunk* chunk : jobs[at].chunks) {
+      for (const auto& run : chunk->funk().log->runs()) {
+        if (run->extent().length > ReadAhead::kLongestRun || bytes >= policy_.GroupBytes())
+          continue;
+        extents.push_back(run->extent());
+        bytes += run->extent().length;
+      }
     }
   }
-  const ReadContext context{state_.segments.get(), nullptr, false, state_.options.verify_checksums};
+  ahead->Fetch(*state_.segments, std::move(extents));
+  return at;
+}
+
+std::unique_ptr<EntryCursor> Maintenance::JobCursor(const Job& job, const ReadAhead& ahead,
+                                                    bool* from_munk) {
+  const Munk* munk = MunkOf(job);
+  *from_munk = munk != nullptr;
+  if (munk != nullptr) {
+    const Version flushed = Seeded(Bug::kReorganiseWithoutCheckpoint)
+                                ? kNewest
+                                : state_.manifest->state().flushed_version;
+    return std::make_unique<UpTo>(munk->NewCursor(), flushed);
+  }
+  const ReadContext context{state_.segments.get(), nullptr, false, state_.options.verify_checksums,
+                            &ahead};
   std::vector<std::unique_ptr<EntryCursor>> chain;
   for (const Chunk* chunk : job.chunks) {
     const Funk& funk = chunk->funk();
@@ -205,9 +230,10 @@ class Maintenance::PieceWriter {
   size_t next_ = 0;  // the first row that is not written
 };
 
-Status Maintenance::Prepare(const Job& job, SegmentWriter* segment, Prepared* prepared) {
+Status Maintenance::Prepare(const Job& job, const ReadAhead& ahead, SegmentWriter* segment,
+                            Prepared* prepared) {
   prepared->job = &job;
-  const std::unique_ptr<EntryCursor> cursor = JobCursor(job, &prepared->from_munk);
+  const std::unique_ptr<EntryCursor> cursor = JobCursor(job, ahead, &prepared->from_munk);
   Version now = 0;
   Collector collector(state_.snapshots.Live(&now), true);
   PieceWriter writer(this, segment, job.chunks.front()->min_key, &prepared->pieces);
@@ -219,17 +245,20 @@ Status Maintenance::Prepare(const Job& job, SegmentWriter* segment, Prepared* pr
   return writer.Finish(job.chunks.back()->max_key);
 }
 
-// The jobs first, first + step, … into one segment.
-void Maintenance::PrepareSome(const std::vector<Job>& jobs, size_t first, size_t step,
+// The jobs from first to before end, into one segment.
+void Maintenance::PrepareSome(const std::vector<Job>& jobs, size_t first, size_t end,
                               std::vector<Prepared>* prepared, std::vector<Status>* statuses) {
   std::unique_ptr<SegmentWriter> segment;
   Status failed = state_.segments->Create(&segment);
   bool wrote = false;
   std::vector<ExtentRef> wasted;  // what failed jobs wrote
-  for (size_t i = first; i < jobs.size(); i += step) {
+  ReadAhead ahead;
+  size_t fetched = first;
+  for (size_t i = first; i < end; ++i) {
     Status& status = (*statuses)[i];
     const uint64_t from = failed.ok() ? segment->offset() : 0;
-    status = failed.ok() ? Prepare(jobs[i], segment.get(), &(*prepared)[i]) : failed;
+    if (failed.ok() && i == fetched) fetched = FetchLogs(jobs, i, end, &ahead);
+    status = failed.ok() ? Prepare(jobs[i], ahead, segment.get(), &(*prepared)[i]) : failed;
     if (!status.ok()) {
       (*prepared)[i].pieces.clear();
       if (failed.ok() && segment->offset() > from) {
@@ -250,7 +279,7 @@ void Maintenance::PrepareSome(const std::vector<Job>& jobs, size_t first, size_t
     }
     return;
   }
-  for (size_t i = first; i < jobs.size(); i += step) (*statuses)[i] = failed;
+  for (size_t i = first; i < end; ++i) (*statuses)[i] = failed;
 }
 
 Status Maintenance::Reorganise(const std::vector<Job>& jobs) {
@@ -258,11 +287,14 @@ Status Maintenance::Reorganise(const std::vector<Job>& jobs) {
   std::vector<Status> statuses(jobs.size());
   const size_t threads = std::clamp<size_t>(
       static_cast<size_t>(std::max(state_.options.background_threads, 1)), 1, jobs.size());
+  // Neighbours stay together.
+  const auto some = [&](size_t i) {
+    PrepareSome(jobs, jobs.size() * i / threads, jobs.size() * (i + 1) / threads, &prepared,
+                &statuses);
+  };
   std::vector<std::thread> helpers;
-  for (size_t i = 1; i < threads; ++i) {
-    helpers.emplace_back([&, i] { PrepareSome(jobs, i, threads, &prepared, &statuses); });
-  }
-  PrepareSome(jobs, 0, threads, &prepared, &statuses);
+  for (size_t i = 1; i < threads; ++i) helpers.emplace_back(some, i);
+  some(0);
   for (std::thread& helper : helpers) helper.join();
 
   Status first_error;

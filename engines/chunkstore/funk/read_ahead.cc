@@ -1,0 +1,52 @@
+#include "funk/read_ahead.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace chunkstore {
+
+namespace {
+
+constexpr uint64_t kLargestGap = uint64_t{64} << 10;  // read along: cheaper than another call
+constexpr uint64_t kLargestSpan = uint64_t{1} << 20;
+
+bool StartsBefore(const ExtentRef& a, const ExtentRef& b) {
+  return std::tie(a.segment, a.offset) < std::tie(b.segment, b.offset);
+}
+
+uint64_t EndOf(const ExtentRef& extent) { return extent.offset + extent.length; }
+
+}  // namespace
+
+void ReadAhead::Fetch(const Segments& segments, std::vector<ExtentRef> extents) {
+  std::sort(extents.begin(), extents.end(), StartsBefore);
+  used_ = 0;
+  for (size_t i = 0; i < extents.size();) {
+    ExtentRef all = extents[i++];
+    for (; i < extents.size(); ++i) {
+      const ExtentRef& next = extents[i];
+      if (next.segment != all.segment || next.offset > EndOf(all) + kLargestGap ||
+          EndOf(next) > all.offset + kLargestSpan) {
+        break;
+      }
+      all.length = EndOf(next) - all.offset;
+    }
+    if (used_ == spans_.size()) spans_.emplace_back();
+    Span& span = spans_[used_];
+    span.extent = all;
+    if (segments.ReadInto(all, 0, all.length, &span.buffer, &span.bytes).ok()) ++used_;
+  }
+}
+
+std::string_view ReadAhead::Find(const ExtentRef& extent) const {
+  const auto end = spans_.begin() + static_cast<ptrdiff_t>(used_);
+  auto at = std::upper_bound(
+      spans_.begin(), end, extent,
+      [](const ExtentRef& place, const Span& span) { return StartsBefore(place, span.extent); });
+  if (at == spans_.begin()) return {};
+  --at;
+  if (at->extent.segment != extent.segment || EndOf(extent) > EndOf(at->extent)) return {};
+  return at->bytes.substr(extent.offset - at->extent.offset, extent.length);
+}
+
+}  // namespace chunkstore
