@@ -75,9 +75,9 @@ def list_images(engines: EnginesOption = None, json: JsonOption = False) -> None
     if json:
         print_json([asdict(state) for state in states])
         return
-    table = plain_table("image", "version", ">size", "id", "state")
+    table = plain_table("engine", "version", ">size", "id", "state")
     for state in states:
-        table.add_row(image_name(state.engine), *_cells(state))
+        table.add_row(state.engine, *_cells(state))
     console.print(table)
 
 

@@ -1,0 +1,77 @@
+"""Building and listing images from the command line, against a real Engine and a driver that is a script."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from docker import DockerClient
+from fakes.projects import make_project
+from images.fixtures import ENGINE, derive, make_base, source
+from images.fixtures import make_checkout as make_sources
+
+from kvdyno.model.project import Project
+
+from .conftest import Checkout
+
+BASE = "fixture-base:cli"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return make_sources(make_project(tmp_path / "sources"))
+
+
+@pytest.fixture
+def sources(project: Project) -> Checkout:
+    return Checkout(project.root)
+
+
+@pytest.fixture
+def base(client: DockerClient) -> str:
+    made = make_base(client)
+    derive(client, f"FROM {made.id}\nRUN echo VERSION_CODENAME=bookworm > /etc/os-release\n", tag=BASE)
+    return BASE
+
+
+def test_without_an_engine_the_remedy_is_named(sources: Checkout, tmp_path: Path) -> None:
+    answer = sources.kvdyno("images", "list", DOCKER_HOST=f"unix://{tmp_path}/none.sock")
+    assert answer.status == 5
+    assert "no Docker Engine answers" in answer.err
+    assert "remedy: harness/setup.sh docker" in answer.err
+
+
+@pytest.mark.docker
+def test_what_is_missing_or_stale_is_built(sources: Checkout, project: Project, base: str) -> None:
+    build = ("images", "build", "--base", base)
+    first = sources.kvdyno(*build)
+    assert first.status == 0, first.err
+    assert f"base image: {base}, which is here already" in first.out
+    assert f"kvdyno-{ENGINE}:latest: built in" in first.out
+    assert f"kvdyno-{ENGINE}:latest: is of the present sources" in sources.kvdyno(*build).out
+    source(project).write_text("// changed\n")
+    (listed,) = sources.kvdyno("images", "list", "--json").json
+    assert listed["trouble"].startswith("stale: ")
+    assert "built in" in sources.kvdyno(*build).out
+
+
+@pytest.mark.docker
+def test_another_base_makes_another_image(sources: Checkout, client: DockerClient, base: str) -> None:
+    assert "built in" in sources.kvdyno("images", "build", "--base", base).out
+    derive(client, f"FROM {base}\nRUN echo other > /etc/other\n", tag="fixture-base:other")
+    assert "built in" in sources.kvdyno("images", "build", "--base", "fixture-base:other").out
+
+
+@pytest.mark.docker
+def test_an_unknown_engine_is_named(sources: Checkout, base: str) -> None:
+    answer = sources.kvdyno("images", "build", "--engines", "nosuch", "--base", base)
+    assert (answer.status, "nosuch" in answer.err) == (4, True)
+
+
+@pytest.mark.docker
+def test_a_failed_build_tells_its_log(sources: Checkout, project: Project, base: str) -> None:
+    dockerfile = project.root / "containers/Dockerfile"
+    dockerfile.write_text(dockerfile.read_text() + "RUN echo no such header; exit 7\n")
+    answer = sources.kvdyno("images", "build", "--base", base)
+    assert answer.status == 4
+    assert "no such header" in answer.err
