@@ -75,14 +75,14 @@ class DockerWarden:
     @property
     def why(self) -> str:
         """See Warden."""
-        return f"--runner docker; {self._product} at {address()}"
+        return f"{self._product} at {address()}"
 
     @property
     def details(self) -> Mapping[str, object]:
         """See Warden; docs/formats.md explains the keys."""
         facts = self.facts
         return {
-            "engine": self._product,
+            "container_engine": self._product,
             "storage_driver": facts.get("Driver"),
             "cgroup_version": facts.get("CgroupVersion"),
             "runtime": facts.get("DefaultRuntime"),
@@ -206,7 +206,7 @@ def docker_facts() -> Mapping[str, object]:
     """What a doctor looks at, by dotted names. Raises HostError where no Engine of this machine answers."""
     with contextlib.closing(DockerWarden("facts", capped=False)) as warden:
         return {
-            "docker.engine": warden.details["engine"],
+            "docker.engine": warden.details["container_engine"],
             "docker.address": address(),
             "docker.cgroup_version": warden.details["cgroup_version"],
             "docker.storage_driver": warden.details["storage_driver"],

@@ -102,6 +102,17 @@ def test_an_engine_that_is_not_built(checkout: Checkout) -> None:
     assert "noop" in answer.err
 
 
+@pytest.mark.parametrize("command", [["plan", "tiny"], ["run", "tiny"], ["engines"], ["describe", "noop"]])
+def test_docker_without_an_engine(
+    checkout: Checkout, monkeypatch: pytest.MonkeyPatch, command: list[str]
+) -> None:
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{checkout.root}/nobody.sock")
+    answer = checkout.kvdyno(*command, "--runner", "docker")
+    assert answer.status == 5
+    assert "nobody.sock" in answer.err
+    assert "remedy: harness/setup.sh docker" in answer.err
+
+
 def test_outside_of_a_checkout_the_packages_own_is_used(checkout: Checkout, tmp_path: Path) -> None:
     answer = Checkout(tmp_path).kvdyno("plan")
     assert answer.status == 2

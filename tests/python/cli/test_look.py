@@ -152,6 +152,14 @@ def test_a_plan_for_scripts(measured: Checkout) -> None:
     one_more = measured.kvdyno("plan", "tiny", "--uncapped", "--repeat", "4", "--json").json
     assert one_more["seconds"] > plan["seconds"] > plan["load_seconds"] > 0
     assert plan["disk_bytes"] > 4 << 20
+    assert plan["price"] is None
+
+
+def test_a_plan_has_its_price(measured: Checkout) -> None:
+    asked = ("plan", "tiny", "--uncapped", "--repeat", "3", "--price-per-hour", "7200")
+    plan = measured.kvdyno(*asked, "--json").json
+    assert plan["price"] == pytest.approx(2 * plan["seconds"])
+    assert f"price: about {plan['price']:,.2f}, at 7200 an hour" in measured.kvdyno(*asked).out
 
 
 def test_show_lists_records_in_lines_of_80(measured: Checkout) -> None:

@@ -98,7 +98,7 @@ def test_a_good_run_is_a_valid_record(
     assert record.runner.capped
     details = record.runner.details
     assert details["image"] == docker_point.engine.image
-    assert details["engine"].endswith(client.version()["Version"])
+    assert details["container_engine"].endswith(client.version()["Version"])
     assert details["seccomp"]
     assert details["peak_bytes"] > 0
     assert not containers(client)

@@ -254,6 +254,15 @@ class TestSnapshots:
         assert records[0].failure is not None
         assert "dataset could not be loaded" in records[0].failure.reason
 
+    def test_a_load_that_failed_for_the_hosts_sake_has_a_second_chance(
+        self, execute: Execute, loaded_point: Point, sink: Sink
+    ) -> None:
+        assert loaded_point.dataset
+        failing = replace(loaded_point.dataset, properties={"fake.load": "leave a link"})
+        records = [execute(loaded_point, dataset=failing) for _ in range(3)]
+        assert [r.status for r in records] == ["failed"] * 3
+        assert [r.status for r in sink.records] == ["failed"] * 2, "a second, and no third"
+
     def test_force_makes_it_anew(
         self, runner: LocalRunner, execute: Execute, loaded_point: Point, sink: Sink, tmp_path: Path
     ) -> None:
