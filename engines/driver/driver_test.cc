@@ -391,7 +391,7 @@ TEST_F(Driver, TheEngineMayOpenAsManyFilesAsTheSystemAllows) {
 }
 
 TEST_F(Driver, AFullDiskIsToldForEveryFile) {
-  for (const std::string file : {"series.csv", "latency.hlog", "outcome.json.tmp"}) {
+  for (const std::string file : {"series.csv", "events.csv", "latency.hlog", "outcome.json.tmp"}) {
     std::filesystem::remove_all(root_ + "/output");
     std::filesystem::create_directory(root_ + "/output");
     std::filesystem::create_symlink("/dev/full", root_ + "/output/" + file);

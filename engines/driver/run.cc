@@ -9,6 +9,7 @@
 #include <span>
 #include <thread>
 
+#include "kvdyno/base/clock.h"
 #include "measure/hdr_log.h"
 #include "report/console.h"
 
@@ -17,6 +18,7 @@ namespace {
 
 constexpr const char* kSeriesFile = "series.csv";
 constexpr const char* kHistogramFile = "latency.hlog";
+constexpr const char* kEventFile = "events.csv";
 
 double UnixSeconds() {
   timespec t;
@@ -43,7 +45,8 @@ Status AppendHistograms(const PhaseResult& phase, double log_started_at, HdrLog*
     }
     if (!status.ok()) return status;
   }
-  return Status::Ok();
+  if (phase.probe == nullptr || phase.probe->count() == 0) return Status::Ok();
+  return log->Append(phase.name + ".probe", offset, phase.seconds, *phase.probe);
 }
 
 uint64_t OrUnlimited(uint64_t limit) { return limit == 0 ? Limits::kUnlimited : limit; }
@@ -56,6 +59,7 @@ Run::Run(const Workload& workload, Adapter* adapter, StopSignal* stop)
       adapter_(adapter),
       stop_(stop),
       started_(std::chrono::steady_clock::now()),
+      started_ns_(NowNs()),
       started_at_(UnixSeconds()),
       clock_(FastClock::Calibrate()),
       sampler_(adapter, settings_.data_dir),
@@ -90,9 +94,18 @@ void Run::Finish() {
   };
   if (observer_ != nullptr) check(observer_->Finish());
   clients_.clear();
+  probe_.reset();
   crew_.reset();
   check(adapter_->Close());
+  check(WriteEvents());
   check(WriteHistograms());
+}
+
+// Those that the engine tells once it is closed.
+Status Run::WriteEvents() {
+  if (events_ == nullptr) return Status::Ok();
+  events_->Append(sampler_.TakeEvents());
+  return events_->Close();
 }
 
 Status Run::MakeClients() {
@@ -113,7 +126,17 @@ Status Run::MakeClients() {
   crew_ = std::make_unique<Crew>(count);
   // Open loop: sleeping clients wake up when they mean to, not up to 50 microseconds later.
   if (workload_.paced()) crew_->Run([](uint64_t) { prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0); });
+  if (Status status = MakeProbe(); !status.ok()) return status;
   return MakeObserver(std::move(recorders));
+}
+
+Status Run::MakeProbe() {
+  if (settings_.probe_interval <= 0) return Status::Ok();
+  std::unique_ptr<Session> session = adapter_->NewSession();
+  if (session == nullptr) return Status::Internal("probe: the engine returned no session");
+  const Probe::Pace pace = {settings_.probe_interval, settings_.probe_threshold};
+  probe_ = std::make_unique<Probe>(std::move(session), pace, &sampler_.own_events(), stop_);
+  return Status::Ok();
 }
 
 Status Run::MakeObserver(std::vector<Recorder*> recorders) {
@@ -124,9 +147,12 @@ Status Run::MakeObserver(std::vector<Recorder*> recorders) {
     Status status = Series::Create(path, shape, sampler_.Sample(), &series);
     if (!status.ok()) return status;
     outcome_->series = {kSeriesFile, settings_.series_interval, series->Columns()};
+    status = EventTable::Create(settings_.output_dir + "/" + kEventFile, started_ns_, &events_);
+    if (!status.ok()) return status;
+    outcome_->events = kEventFile;
   }
   observer_ = std::make_unique<Observer>(settings_, shape, std::move(recorders), &sampler_,
-                                         std::move(series), started_);
+                                         std::move(series), events_.get(), started_);
   border_ = observer_->SampleBorder();
   return Status::Ok();
 }
@@ -137,7 +163,8 @@ void Run::Phases() {
 }
 
 bool Run::Load() {
-  const Limits limits = {.operations = static_cast<uint64_t>(settings_.record_count)};
+  const Limits limits = {.operations = static_cast<uint64_t>(settings_.record_count),
+                         .seconds = settings_.load_seconds};
   const bool done = WorkPhase("load", limits, &Client::Load);
   const PhaseResult& load = outcome_->phases.back();
   std::fputs(FinalLines("Load", load.seconds, load.tally->operations()).c_str(), stdout);
@@ -180,9 +207,12 @@ bool Run::Rest(double seconds) {
 bool Run::WorkPhase(const std::string& name, const Limits& limits,
                     void (Client::*work)(PhaseWork*)) {
   Begin(name, limits, true);
+  if (probe_ != nullptr) probe_->Begin();
   PhaseWork shared(limits, clients_.size(), workload_.paced(), clock_);
   crew_->Run([&](uint64_t i) { (clients_[i].get()->*work)(&shared); });
   End();
+  // The phase does not wait for a write of the probe, which may hang in a stall.
+  if (probe_ != nullptr) outcome_->phases.back().probe = probe_->End();
   return !stop_->requested();
 }
 

@@ -14,10 +14,12 @@
 #include "load/client.h"
 #include "load/crew.h"
 #include "load/key_sequence.h"
+#include "load/probe.h"
 #include "load/stop_signal.h"
 #include "load/workload.h"
 #include "measure/fast_clock.h"
 #include "measure/sampler.h"
+#include "report/event_table.h"
 #include "report/observer.h"
 #include "report/outcome.h"
 
@@ -33,6 +35,7 @@ class Run {
 
  private:
   Status MakeClients();
+  Status MakeProbe();
   Status MakeObserver(std::vector<Recorder*> recorders);
   void Phases();
 
@@ -49,6 +52,7 @@ class Run {
   // Adds the span of the phases from number `first` on.
   void EndSpan(const std::string& name, size_t first);
   void Finish();
+  Status WriteEvents();
   Status WriteHistograms();
 
   const Workload& workload_;
@@ -56,7 +60,8 @@ class Run {
   Adapter* const adapter_;
   StopSignal* const stop_;
   const std::chrono::steady_clock::time_point started_;
-  const double started_at_;  // Unix seconds
+  const uint64_t started_ns_;  // the same moment, on the events' clock
+  const double started_at_;    // Unix seconds
   const FastClock clock_;
   Outcome* outcome_ = nullptr;
 
@@ -64,6 +69,8 @@ class Run {
   KeySequence new_keys_;
   std::unique_ptr<Crew> crew_;
   std::vector<std::unique_ptr<Client>> clients_;
+  std::unique_ptr<Probe> probe_;        // null: none
+  std::unique_ptr<EventTable> events_;  // null: not written
   std::unique_ptr<Observer> observer_;
   PhaseResult current_;
   std::vector<Counter> border_;  // the sample that ended the last phase

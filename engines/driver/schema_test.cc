@@ -59,6 +59,7 @@ TEST_F(Schema, OutcomeOfARunThatWentWell) {
             0);
   json document = OutcomeJson();
   EXPECT_EQ(Problems("outcome.schema.json", document), "");
+  EXPECT_EQ(document["events"], "events.csv");
   document["phases"][0]["metrics"]["operations"] = 7;
   EXPECT_NE(Problems("outcome.schema.json", document), "");
 }

@@ -324,6 +324,7 @@ def _outcome(run: Run, rate: float, fake: Fake, rng: np.random.Generator, worklo
         phases=tuple(phases),
         series=series if fake.files else None,
         histograms="latency.hlog" if fake.files else None,
+        events="events.csv" if fake.files else None,
     )
 
 
@@ -336,6 +337,12 @@ def _write_files(folder: Path, rate: float, fake: Fake, rng: np.random.Generator
         lines.append(f"measure,{second},{now:.1f},{8e9 / now:.0f},{150 * MIB + second * 4096}")
     lines.append("drain,41,,,")
     (folder / "series.csv").write_text("\n".join(lines) + "\n")
+    (folder / "events.csv").write_text(
+        "phase,begin,duration,ended,kind,state,cause,detail\n"
+        "measure,26.25,0.75,1,stall,stop,level0,level0_files=36\n"
+        "measure,13.5,0.25,1,stall,delay,pending,\n"
+        "drain,40.5,2.5,0,compaction,,level_size,from=1 to=2\n"
+    )
     logged = {
         f"measure.{name}": histogram(rng.lognormal(math.log(1.6e9 / rate), 0.7, size=4000))
         for name in _operations(workload)

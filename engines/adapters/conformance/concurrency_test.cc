@@ -1,5 +1,5 @@
 // Several sessions at once: every read value is one that somebody wrote for that key, a key's
-// versions never go back, and counters may be sampled meanwhile.
+// versions never go back, and counters and events may be taken meanwhile.
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
@@ -76,6 +76,9 @@ class ConformanceConcurrency : public Conformance {
     while (!done_) {
       std::vector<Counter> counters;
       adapter().Sample(&counters);
+      std::vector<Event> events;
+      adapter().TakeEvents(&events);
+      for (const Event& event : events) ExpectPlausible(event);
       std::this_thread::yield();
     }
   }

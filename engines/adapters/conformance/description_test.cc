@@ -1,6 +1,4 @@
 // What an adapter says of itself: identity, options, counters.
-#include <algorithm>
-#include <cctype>
 #include <limits>
 #include <map>
 #include <set>
@@ -10,13 +8,6 @@
 namespace kvdyno::conformance {
 
 namespace {
-
-bool IsSnakeCase(const std::string& name) {
-  if (name.empty() || !std::islower(static_cast<unsigned char>(name[0]))) return false;
-  return std::all_of(name.begin(), name.end(), [](unsigned char c) {
-    return std::islower(c) || std::isdigit(c) || c == '_';
-  });
-}
 
 TEST_F(Conformance, NamesItself) {
   EXPECT_FALSE(adapter().engine_name().empty());

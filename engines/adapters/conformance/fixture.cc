@@ -2,9 +2,13 @@
 
 #include <stdlib.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cstdio>
 #include <filesystem>
 #include <random>
+
+#include "kvdyno/base/clock.h"
 
 namespace kvdyno::conformance {
 
@@ -84,6 +88,22 @@ void Conformance::ExpectRows(const ScanRange& range, const Rows& expected) {
 void Conformance::ExpectEquals(const Reference& reference) {
   ExpectRows({}, Rows(reference.begin(), reference.end()));
   for (const auto& [key, value] : reference) ExpectGet(key, value);
+}
+
+void ExpectPlausible(const Event& event) {
+  EXPECT_TRUE(IsSnakeCase(event.kind)) << event.kind;
+  EXPECT_TRUE(event.state.empty() || IsSnakeCase(event.state)) << event.state;
+  EXPECT_TRUE(event.cause.empty() || IsSnakeCase(event.cause)) << event.cause;
+  EXPECT_EQ(event.detail.find_first_of(",\"\n"), std::string::npos) << event.detail;
+  EXPECT_GT(event.begin_ns, 0u) << event.kind;
+  EXPECT_LE(event.begin_ns + event.duration_ns, NowNs()) << event.kind;
+}
+
+bool IsSnakeCase(const std::string& name) {
+  if (name.empty() || !std::islower(static_cast<unsigned char>(name[0]))) return false;
+  return std::all_of(name.begin(), name.end(), [](unsigned char c) {
+    return std::islower(c) || std::isdigit(c) || c == '_';
+  });
 }
 
 std::string NumberedKey(uint64_t number) {

@@ -86,6 +86,12 @@ class Conformance : public ::testing::Test {
   std::unique_ptr<Session> session_;
 };
 
+// Words where words are promised, and a time that has passed.
+void ExpectPlausible(const Event& event);
+
+// Letters without capitals, digits and underscores, beginning with a letter.
+bool IsSnakeCase(const std::string& name);
+
 // "key00000042": sorts as its number does.
 std::string NumberedKey(uint64_t number);
 

@@ -44,6 +44,28 @@ TEST_F(Conformance, SettleCanBeRepeated) {
   ExpectEquals(reference);
 }
 
+// A driver takes events until the store is closed, and once more afterwards.
+TEST(ConformanceEvents, CanBeTakenFromOpenToAfterClose) {
+  const TemporaryDirectory directory;
+  const std::unique_ptr<Adapter> adapter = MakeAdapter();
+  const Status opened = adapter->Open({.directory = directory.path()});
+  ASSERT_TRUE(opened.ok()) << opened.ToString();
+  std::vector<Event> events;
+  adapter->TakeEvents(&events);
+  std::unique_ptr<Session> session = adapter->NewSession();
+  for (uint64_t i = 0; i < 1000; i++) {
+    ASSERT_TRUE(session->Put(NumberedKey(i), RandomBytes(i, 800)).ok());
+  }
+  adapter->TakeEvents(&events);
+  session.reset();
+  ASSERT_TRUE(adapter->Close().ok());
+  adapter->TakeEvents(&events);
+  for (const Event& event : events) ExpectPlausible(event);
+  events.clear();
+  adapter->TakeEvents(&events);
+  EXPECT_TRUE(events.empty()) << "an event is told once";
+}
+
 // KVDYNO_SEED repeats a failed run.
 uint64_t Seed() {
   const char* fixed = std::getenv("KVDYNO_SEED");

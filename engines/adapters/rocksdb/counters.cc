@@ -1,23 +1,23 @@
 #include "counters.h"
 
 #include <cstdlib>
+#include <map>
+#include <span>
 #include <string>
+
+#include "levels.h"
+#include "pressure.h"
 
 namespace kvdyno::rocks {
 
 namespace {
 
-struct Event {
+struct Ticker {
   rocksdb::Tickers ticker;
   const char* name;
   const char* unit;
 };
-constexpr Event kEvents[] = {
-    {rocksdb::STALL_MICROS, "stall_micros", "us"},
-    {rocksdb::FLUSH_WRITE_BYTES, "flush_write_bytes", "byte"},
-    {rocksdb::COMPACT_READ_BYTES, "compact_read_bytes", "byte"},
-    {rocksdb::COMPACT_WRITE_BYTES, "compact_write_bytes", "byte"},
-    {rocksdb::WAL_FILE_BYTES, "wal_bytes", "byte"},
+constexpr Ticker kTickers[] = {
     {rocksdb::BLOCK_CACHE_HIT, "block_cache_hit", "count"},
     {rocksdb::BLOCK_CACHE_MISS, "block_cache_miss", "count"},
     {rocksdb::BLOOM_FILTER_USEFUL, "bloom_filter_useful", "count"},
@@ -28,46 +28,88 @@ constexpr Event kEvents[] = {
     {rocksdb::GET_HIT_L2_AND_UP, "get_hit_level2_and_up", "count"},
 };
 
-struct Level {
+// Of the maps that RocksDB keeps without statistics; numbers in text.
+struct Entry {
+  const char* key;
+  const char* name;
+  const char* unit;
+};
+constexpr Entry kStoreEntries[] = {
+    {"db.user_write_stall_micros", "stall_micros", "us"},
+    {"db.user_bytes_written", "user_write_bytes", "byte"},
+    {"db.wal_bytes_written", "wal_bytes", "byte"},
+};
+
+// How often RocksDB, at a change of its levels, found each reason to stall: findings, not episodes.
+constexpr Entry kStallEntries[] = {
+    {"io_stalls.memtable_slowdown", "found_memtable_delay", "count"},
+    {"io_stalls.memtable_compaction", "found_memtable_stop", "count"},
+    {"io_stalls.level0_slowdown", "found_level0_delay", "count"},
+    {"io_stalls.level0_numfiles", "found_level0_stop", "count"},
+    {"io_stalls.slowdown_for_pending_compaction_bytes", "found_pending_delay", "count"},
+    {"io_stalls.stop_for_pending_compaction_bytes", "found_pending_stop", "count"},
+};
+
+void AddEntries(rocksdb::DB* db, const std::string& property, std::span<const Entry> entries,
+                std::vector<Counter>* counters) {
+  std::map<std::string, std::string> texts;
+  if (!db->GetMapProperty(property, &texts)) return;
+  for (const Entry& entry : entries) {
+    const auto text = texts.find(entry.key);
+    if (text == texts.end()) continue;
+    counters->push_back({entry.name, std::strtod(text->second.c_str(), nullptr), entry.unit, true});
+  }
+}
+
+struct Gauge {
   const std::string& property;
   const char* name;
   const char* unit;
 };
 
-void AddLevel(rocksdb::DB* db, const Level& level, std::vector<Counter>* counters) {
-  uint64_t value = 0;
-  if (!db->GetIntProperty(level.property, &value)) return;
-  counters->push_back({level.name, static_cast<double>(value), level.unit, false});
+void AddGauges(rocksdb::DB* db, std::vector<Counter>* counters) {
+  using Names = rocksdb::DB::Properties;
+  const Gauge gauges[] = {
+      {Names::kCurSizeAllMemTables, "memtable_bytes", "byte"},
+      {Names::kEstimateTableReadersMem, "table_readers_bytes", "byte"},
+      {Names::kBlockCacheUsage, "block_cache_bytes", "byte"},
+      {Names::kNumRunningFlushes, "running_flushes", "count"},
+      {Names::kNumRunningCompactions, "running_compactions", "count"},
+      {Names::kActualDelayedWriteRate, "delayed_write_rate", "byte/s"},
+      {Names::kIsWriteStopped, "write_stopped", "count"},
+      {Names::kLiveSstFilesSize, "table_bytes", "byte"},
+  };
+  for (const Gauge& gauge : gauges) {
+    const auto value = static_cast<double>(NumberOf(db, gauge.property));
+    counters->push_back({gauge.name, value, gauge.unit, false});
+  }
+}
+
+void AddPressure(rocksdb::DB* db, std::vector<Counter>* counters) {
+  const Levels levels = LevelsOf(db);
+  const Slots slots = SlotsOf(StallOf(db), levels, Limits::Of(db->GetOptions()));
+  const auto add = [&](const char* name, uint64_t value, const char* unit) {
+    counters->push_back({name, static_cast<double>(value), unit, false});
+  };
+  add("immutable_memtables", levels.immutable_memtables, "count");
+  add("level0_files", levels.level0_files, "count");
+  add("pending_compaction_bytes", levels.pending_bytes, "byte");
+  add("flush_slots", slots.flushes, "count");
+  add("compaction_slots", slots.compactions, "count");
 }
 
 }  // namespace
 
 void SampleCounters(rocksdb::DB* db, const rocksdb::Statistics* statistics,
                     std::vector<Counter>* counters) {
-  using Property = rocksdb::DB::Properties;
-  const Level levels[] = {
-      {Property::kNumImmutableMemTable, "immutable_memtables", "count"},
-      {Property::kCurSizeAllMemTables, "memtable_bytes", "byte"},
-      {Property::kEstimateTableReadersMem, "table_readers_bytes", "byte"},
-      {Property::kBlockCacheUsage, "block_cache_bytes", "byte"},
-      {Property::kEstimatePendingCompactionBytes, "pending_compaction_bytes", "byte"},
-      {Property::kNumRunningFlushes, "running_flushes", "count"},
-      {Property::kNumRunningCompactions, "running_compactions", "count"},
-      {Property::kActualDelayedWriteRate, "delayed_write_rate", "byte/s"},
-      {Property::kIsWriteStopped, "write_stopped", "count"},
-      {Property::kLiveSstFilesSize, "table_bytes", "byte"},
-  };
-  for (const Level& level : levels) AddLevel(db, level, counters);
-
-  // The files of a level are a text property only.
-  std::string files;
-  if (db->GetProperty(Property::kNumFilesAtLevelPrefix + "0", &files)) {
-    counters->push_back({"level0_files", std::strtod(files.c_str(), nullptr), "count", false});
-  }
+  AddGauges(db, counters);
+  AddPressure(db, counters);
+  AddEntries(db, rocksdb::DB::Properties::kDBStats, kStoreEntries, counters);
+  AddEntries(db, rocksdb::DB::Properties::kCFStats, kStallEntries, counters);
   if (statistics == nullptr) return;
-  for (const Event& event : kEvents) {
-    const uint64_t count = statistics->getTickerCount(event.ticker);
-    counters->push_back({event.name, static_cast<double>(count), event.unit, true});
+  for (const Ticker& ticker : kTickers) {
+    const uint64_t count = statistics->getTickerCount(ticker.ticker);
+    counters->push_back({ticker.name, static_cast<double>(count), ticker.unit, true});
   }
 }
 

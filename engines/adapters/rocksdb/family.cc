@@ -8,6 +8,7 @@
 #include "counters.h"
 #include "session.h"
 #include "settle.h"
+#include "watcher.h"
 
 // Inside the library, but in no public header, and so perhaps absent: a weak reference is null
 // then.
@@ -16,6 +17,9 @@ std::string IsFastCrc32Supported() __attribute__((weak));
 }  // namespace rocksdb::crc32c
 
 namespace kvdyno::rocks {
+
+RocksFamily::RocksFamily() { options_.Describe(&table_); }
+RocksFamily::~RocksFamily() = default;
 
 std::string RocksFamily::engine_version() const { return rocksdb::GetRocksVersionAsString(); }
 
@@ -35,13 +39,17 @@ Status RocksFamily::Open(const OpenContext& context) {
     statistics_->set_stats_level(rocksdb::StatsLevel::kExceptHistogramOrTimers);
     options.statistics = statistics_;
   }
+  watcher_ = std::make_shared<Watcher>(&events_);
+  options.listeners.push_back(watcher_);
   if (Status status = Prepare(context, &options); !status.ok()) return status;
   rocksdb::DB* db = nullptr;
   const rocksdb::Status opened = rocksdb::DB::Open(options, context.directory, &db);
   db_.reset(db);
   sync_ = context.sync;
-  if (opened.ok()) Opened();
-  return TranslateOpen(opened);
+  if (!opened.ok()) return TranslateOpen(opened);
+  watcher_->Attach(db_.get());
+  Opened();
+  return Status::Ok();
 }
 
 std::unique_ptr<Session> RocksFamily::NewSession() { return MakeSession(db_.get(), sync_); }
@@ -56,13 +64,16 @@ Status RocksFamily::Settle() {
 
 void RocksFamily::Sample(std::vector<Counter>* counters) {
   SampleCounters(db_.get(), statistics_.get(), counters);
+  watcher_->Sample(counters);
 }
 
 Status RocksFamily::Close() {
   if (!db_) return Status::Ok();
   Closing();
+  watcher_->Detach();
   const rocksdb::Status closed = db_->Close();
   db_.reset();
+  watcher_->Finish();
   return Translate("close", closed);
 }
 

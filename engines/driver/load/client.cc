@@ -43,6 +43,7 @@ Status Client::Make(const Workload& workload, uint64_t number, std::unique_ptr<S
 Client::Client(const Workload& workload, uint64_t number, std::unique_ptr<Session> session,
                KeySequence* new_keys, const FastClock& clock, StopSignal* stop)
     : workload_(workload),
+      operations_(workload.operations(number)),
       number_(number),
       update_reads_(workload.settings().update_mode == "readmodifywrite"),
       verify_(workload.settings().verify),
@@ -109,7 +110,7 @@ bool Client::TransactUntilEnd(PhaseWork* work, [[maybe_unused]] Arrivals* arriva
         // Before preparing: an insert that has taken its key number must not be abandoned.
         if (!WaitUntil(intended, work->deadline_ns)) return false;
       }
-      Prepare(workload_.operations().Next(random_));
+      Prepare(operations_.Next(random_));
       const uint64_t start = clock_.NowNs();
       const Status status = Execute();
       const uint64_t end = clock_.NowNs();

@@ -85,6 +85,7 @@ class alignas(kCacheLine) Client {
   void Fail(const Status& status, bool wrong_data);
 
   const Workload& workload_;
+  const OperationChooser operations_;
   const uint64_t number_;
   const bool update_reads_;
   const bool verify_;

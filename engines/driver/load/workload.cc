@@ -21,6 +21,32 @@ OperationProportions ProportionsOf(const Settings& settings) {
           settings.delete_proportion};
 }
 
+// The writes of a mix, or what is left without them.
+OperationProportions Part(const OperationProportions& mix, bool writes) {
+  OperationProportions part = mix;
+  for (size_t i = 0; i < kOperationCount; ++i) {
+    const auto operation = static_cast<Operation>(i);
+    const bool reads = operation == Operation::kRead || operation == Operation::kScan;
+    if (reads == writes) part[i] = 0;
+  }
+  return part;
+}
+
+Status MakeOperations(const Settings& settings, std::array<OperationChooser, 2>* choosers) {
+  const OperationProportions mix = ProportionsOf(settings);
+  OperationChooser whole;
+  if (Status s = OperationChooser::Make(mix, &whole); !s.ok()) return s;
+  *choosers = {whole, whole};
+  if (settings.writer_threads == 0) return Status::Ok();
+  for (const bool writes : {false, true}) {
+    if (OperationChooser::Make(Part(mix, writes), &(*choosers)[writes]).ok()) continue;
+    return Status::InvalidArgument(
+        std::string("writer.threads: expected a mix of reads and writes, got one without ") +
+        (writes ? "writes" : "reads"));
+  }
+  return Status::Ok();
+}
+
 ScanLengthDistribution ScanDistributionOf(const std::string& name) {
   if (name == "zipfian") return ScanLengthDistribution::kZipfian;
   if (name == "constant") return ScanLengthDistribution::kConstant;
@@ -57,8 +83,8 @@ uint64_t ScanLengths::Next(Random& random) const {
 }
 
 Status Workload::Make(const Settings& settings, std::unique_ptr<Workload>* workload) {
-  OperationChooser operations;
-  if (Status s = OperationChooser::Make(ProportionsOf(settings), &operations); !s.ok()) return s;
+  std::array<OperationChooser, 2> operations;
+  if (Status s = MakeOperations(settings, &operations); !s.ok()) return s;
   ArrivalSpec arrivals;
   if (Status s = MakeArrivalSpec(settings, &arrivals); !s.ok()) return s;
   workload->reset(new Workload(settings, operations, std::move(arrivals)));
@@ -73,7 +99,7 @@ Status Workload::Make(const Settings& settings, std::unique_ptr<Workload>* workl
   return (*workload)->MakeChooser(0, key_count, &trial);
 }
 
-Workload::Workload(const Settings& settings, const OperationChooser& operations,
+Workload::Workload(const Settings& settings, const std::array<OperationChooser, 2>& operations,
                    ArrivalSpec arrivals)
     : settings_(settings),
       first_(static_cast<uint64_t>(settings.insert_start)),
@@ -89,6 +115,10 @@ Workload::Workload(const Settings& settings, const OperationChooser& operations,
                     ScanDistributionOf(settings.scan_length_distribution), settings.zipfian_const),
       arrivals_(std::move(arrivals)) {}
 
+bool Workload::Does(Operation operation) const {
+  return operations_[0].Share(operation) > 0 || operations_[1].Share(operation) > 0;
+}
+
 bool Workload::ParseKey(std::string_view key, uint64_t* index) const {
   if (!keys_.Parse(key, index) || *index < first_) return false;
   *index -= first_;
@@ -99,7 +129,7 @@ TallyShape Workload::Shape() const {
   TallyShape shape;
   shape.paced = paced();
   for (size_t i = 0; i < kOperationCount; ++i) {
-    shape.used[i] = operations_.Share(static_cast<Operation>(i)) > 0;
+    shape.used[i] = Does(static_cast<Operation>(i));
   }
   shape.used[static_cast<size_t>(Operation::kInsert)] |= settings_.do_load;
   return shape;

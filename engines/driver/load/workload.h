@@ -3,6 +3,7 @@
 // Immutable; safe from any thread.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 
@@ -59,14 +60,19 @@ class Workload {
   const Settings& settings() const { return settings_; }
   const KeyFormat& keys() const { return keys_; }
   const ValueSource& values() const { return values_; }
-  const OperationChooser& operations() const { return operations_; }
+  // What this client does: the mix, or its part of the mix where some clients do all the writes.
+  const OperationChooser& operations(uint64_t client) const {
+    return operations_[client < static_cast<uint64_t>(settings_.writer_threads)];
+  }
   const ScanLengths& scan_lengths() const { return scan_lengths_; }
   // A key that was stored can be missing later only if the mix deletes.
-  bool keys_stay() const { return operations_.Share(Operation::kDelete) == 0; }
+  bool keys_stay() const { return !Does(Operation::kDelete); }
   bool paced() const { return arrivals_.operations_per_second > 0 || !arrivals_.steps.empty(); }
 
  private:
-  Workload(const Settings& settings, const OperationChooser& operations, ArrivalSpec arrivals);
+  Workload(const Settings& settings, const std::array<OperationChooser, 2>& operations,
+           ArrivalSpec arrivals);
+  bool Does(Operation operation) const;  // whether any client does it
 
   const Settings settings_;
   const uint64_t first_;
@@ -74,7 +80,7 @@ class Workload {
   const Permutation load_order_;
   const KeyFormat keys_;
   const ValueSource values_;
-  const OperationChooser operations_;
+  const std::array<OperationChooser, 2> operations_;  // of all other clients, of the writers
   const ScanLengths scan_lengths_;
   const ArrivalSpec arrivals_;
 };

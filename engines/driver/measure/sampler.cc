@@ -21,6 +21,13 @@ std::vector<Counter> Sampler::Sample() {
   return counters;
 }
 
+std::vector<Event> Sampler::TakeEvents() {
+  std::vector<Event> events;
+  adapter_->TakeEvents(&events);
+  own_events_.Take(&events);
+  return events;
+}
+
 Counter Sampler::DiskUsed() const {
   return {"disk.used", static_cast<double>(AllocatedBytes(data_dir_)), "byte", false};
 }

@@ -18,6 +18,13 @@ class Sampler {
   // Names are those of docs/formats.md; the engine's counters are prefixed "engine.".
   std::vector<Counter> Sample();
 
+  // What happened since the last call, in the engine and beside it. May also be called once after
+  // the adapter was closed.
+  std::vector<Event> TakeEvents();
+
+  // For events that the driver sees itself. Safe from any thread.
+  EventLog& own_events() { return own_events_; }
+
   // `disk.used`, which takes a walk through the store's folder. Safe from any thread.
   Counter DiskUsed() const;
 
@@ -25,6 +32,7 @@ class Sampler {
   Adapter* const adapter_;
   const std::string data_dir_;
   const Cgroup cgroup_;
+  EventLog own_events_;
 };
 
 // What happened between two samples: differences of cumulative counters, and the later levels.

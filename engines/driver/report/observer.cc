@@ -7,6 +7,7 @@
 #include <ctime>
 #include <utility>
 
+#include "kvdyno/base/clock.h"
 #include "report/console.h"
 
 namespace kvdyno {
@@ -38,10 +39,11 @@ bool Observer::Pulse::Take(Clock::time_point now) {
 
 Observer::Observer(const Settings& settings, const TallyShape& shape,
                    std::vector<Recorder*> recorders, Sampler* sampler,
-                   std::unique_ptr<Series> series, Clock::time_point started)
+                   std::unique_ptr<Series> series, EventTable* events, Clock::time_point started)
     : shape_(shape),
       recorders_(std::move(recorders)),
       sampler_(sampler),
+      events_(events),
       status_(settings.status),
       started_(started),
       series_(std::move(series)),
@@ -76,6 +78,7 @@ void Observer::BeginPhase(const std::string& name, const Limits& limits, bool cl
   phase_->interval = std::make_unique<Tally>(shape_);
   if (series_ != nullptr) phase_->counters = sampler_->Sample();
   phase_->started = Clock::now();
+  if (events_ != nullptr) events_->BeginPhase(name, NowNs());
   for (Pulse* pulse : {&row_pulse_, &progress_pulse_, &status_pulse_}) {
     pulse->Restart(phase_->started);
   }
@@ -172,7 +175,14 @@ void Observer::TellRow(Clock::time_point now, double seconds) {
                     Changes(phase_->counters, counters));
     phase_->counters = std::move(counters);
   }
+  TellEvents();
   phase_->interval->Reset();
+}
+
+// Taken also where nobody wants them, so that they do not pile up.
+void Observer::TellEvents() {
+  const std::vector<Event> events = sampler_->TakeEvents();
+  if (events_ != nullptr) events_->Append(events);
 }
 
 void Observer::TellProgress(Clock::time_point now, double seconds) {

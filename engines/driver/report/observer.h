@@ -1,5 +1,5 @@
 // Observer: watches the clients while they work, and tells of it once in a while: a row of the
-// series, a progress line, a status line.
+// series, events, a progress line, a status line.
 // Owns one thread, the series and the tallies of the phase under way; borrows the recorders and the
 // sampler.
 //
@@ -20,6 +20,7 @@
 #include "measure/recorder.h"
 #include "measure/sampler.h"
 #include "measure/tally.h"
+#include "report/event_table.h"
 #include "report/progress.h"
 #include "report/series.h"
 #include "settings/settings.h"
@@ -28,9 +29,10 @@ namespace kvdyno {
 
 class Observer {
  public:
-  // `started` is the driver's start. A null series: none is written.
+  // `started` is the driver's start. A null series or table: none is written. `events` is the
+  // observer's until Finish.
   Observer(const Settings& settings, const TallyShape& shape, std::vector<Recorder*> recorders,
-           Sampler* sampler, std::unique_ptr<Series> series,
+           Sampler* sampler, std::unique_ptr<Series> series, EventTable* events,
            std::chrono::steady_clock::time_point started);
   ~Observer();
   Observer(const Observer&) = delete;
@@ -81,12 +83,14 @@ class Observer {
   void Tell(Clock::time_point now, bool last);
   bool NearlyOver(Clock::time_point now) const;
   void TellRow(Clock::time_point now, double seconds);
+  void TellEvents();
   void TellProgress(Clock::time_point now, double seconds);
   std::optional<double> Fraction(double elapsed) const;
 
   const TallyShape shape_;
   const std::vector<Recorder*> recorders_;
   Sampler* const sampler_;
+  EventTable* const events_;  // guarded by mutex_, as the series
   const bool status_;
   const Clock::time_point started_;
 

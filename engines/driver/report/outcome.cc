@@ -106,6 +106,8 @@ std::string OutcomeJson(const Outcome& outcome, const Properties& properties, Ad
   }
   json["histograms"] = nullptr;
   if (!outcome.histograms.empty()) json["histograms"] = outcome.histograms;
+  json["events"] = nullptr;
+  if (!outcome.events.empty()) json["events"] = outcome.events;
   return Dump(json);
 }
 

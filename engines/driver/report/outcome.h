@@ -30,6 +30,7 @@ struct Outcome {
   std::vector<PhaseResult> phases;
   SeriesInfo series;
   std::string histograms;  // file name; empty: none
+  std::string events;      // file name; empty: none
 };
 
 // outcome.json (kvdyno.outcome/1).

@@ -99,6 +99,7 @@ std::map<std::string, Metric> MetricsOf(const PhaseResult& phase) {
     AddOperations(*phase.tally, phase.seconds, &metrics);
     AddRatios(*phase.tally, &metrics);
   }
+  if (phase.probe != nullptr) AddQuantiles("probe.latency.", *phase.probe, &metrics);
   return metrics;
 }
 

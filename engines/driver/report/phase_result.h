@@ -20,8 +20,9 @@ struct PhaseResult {
   double started_at = 0;            // Unix seconds
   uint64_t start_ns = 0;            // of the monotonic clock
   double seconds = 0;
-  std::shared_ptr<const Tally> tally;  // null: no client worked
-  std::vector<Counter> before;         // samples at the borders
+  std::shared_ptr<const Tally> tally;           // null: no client worked
+  std::shared_ptr<const Histogram> probe = {};  // null: no probe, or no client worked
+  std::vector<Counter> before;                  // samples at the borders
   std::vector<Counter> after;
 };
 

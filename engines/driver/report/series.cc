@@ -1,30 +1,16 @@
 // Writing series.csv. A Series owns its file; the observer's lock keeps threads apart.
 #include "report/series.h"
 
-#include <array>
-#include <cerrno>
-#include <charconv>
-#include <cmath>
-#include <cstring>
-
 namespace kvdyno {
 namespace {
-
-// Whole numbers in full, without an exponent; others as short as they can be read back.
-std::string Number(double value) {
-  std::array<char, 32> buffer;
-  char* const end = buffer.data() + buffer.size();
-  const bool whole = std::abs(value) < 1e15 && value == std::trunc(value);
-  const auto result = whole ? std::to_chars(buffer.data(), end, static_cast<int64_t>(value))
-                            : std::to_chars(buffer.data(), end, value);
-  return std::string(buffer.data(), result.ptr);
-}
 
 using Cells = std::map<std::string, double>;
 
 void AddOperationCells(const Tally& tally, double seconds, Cells* cells) {
   const double operations = static_cast<double>(tally.operations());
   (*cells)["operations"] = operations;
+  (*cells)["bytes.written"] = static_cast<double>(tally.bytes_written);
+  (*cells)["bytes.read"] = static_cast<double>(tally.bytes_read);
   if (seconds > 0) (*cells)["throughput"] = operations / seconds;
   for (size_t i = 0; i < kOperationCount; ++i) {
     const auto operation = static_cast<Operation>(i);
@@ -44,18 +30,21 @@ void AddOperationCells(const Tally& tally, double seconds, Cells* cells) {
 
 Status Series::Create(const std::string& path, const TallyShape& shape,
                       const std::vector<Counter>& sample, std::unique_ptr<Series>* series) {
-  std::FILE* file = std::fopen(path.c_str(), "w");
-  if (file == nullptr) return Status::IoError("create " + path + ": " + std::strerror(errno));
-  series->reset(new Series(path, file));
+  std::unique_ptr<CsvFile> file;
+  if (Status status = CsvFile::Create(path, &file); !status.ok()) return status;
+  series->reset(new Series(std::move(file)));
   (*series)->AddColumns(shape, sample);
   std::string header = "phase,elapsed";
   for (const Column& column : (*series)->columns_) header += "," + column.name;
-  (*series)->WriteLine(header);
+  (*series)->file_->WriteLine(header);
   return Status::Ok();
 }
 
 void Series::AddColumns(const TallyShape& shape, const std::vector<Counter>& sample) {
-  columns_ = {{"operations", "op"}, {"throughput", "op/s"}};
+  columns_ = {{"operations", "op"},
+              {"throughput", "op/s"},
+              {"bytes.written", "byte"},
+              {"bytes.read", "byte"}};
   for (size_t i = 0; i < kOperationCount; ++i) {
     if (!shape.used[i]) continue;
     const std::string name(OperationName(static_cast<Operation>(i)));
@@ -72,31 +61,19 @@ void Series::Append(const std::string& phase, double elapsed, double seconds, co
   Cells cells;
   if (tally != nullptr) AddOperationCells(*tally, seconds, &cells);
   for (const Counter& change : changes) cells[change.name] = change.value;
-  std::string row = phase + "," + Number(elapsed);
+  std::string row = phase + "," + CsvNumber(elapsed);
   for (const Column& column : columns_) {
     const auto cell = cells.find(column.name);
     row += ",";
-    if (cell != cells.end()) row += Number(cell->second);
+    if (cell != cells.end()) row += CsvNumber(cell->second);
   }
-  WriteLine(row);
-}
-
-// At once, so that a run that is killed leaves what it saw.
-void Series::WriteLine(const std::string& line) {
-  std::fprintf(file_.get(), "%s\n", line.c_str());
-  if (std::fflush(file_.get()) != 0 && first_errno_ == 0) first_errno_ = errno;
+  file_->WriteLine(row);
 }
 
 std::map<std::string, std::string> Series::Columns() const {
   std::map<std::string, std::string> units;
   for (const Column& column : columns_) units[column.name] = column.unit;
   return units;
-}
-
-Status Series::Close() {
-  file_.reset();
-  if (first_errno_ == 0) return Status::Ok();
-  return Status::IoError("write " + path_ + ": " + std::strerror(first_errno_));
 }
 
 }  // namespace kvdyno

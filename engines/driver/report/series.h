@@ -3,15 +3,16 @@
 // One thread at a time.
 #pragma once
 
-#include <cstdio>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kvdyno/api/adapter.h"
 #include "kvdyno/base/status.h"
 #include "measure/tally.h"
+#include "report/csv.h"
 
 namespace kvdyno {
 
@@ -30,25 +31,19 @@ class Series {
   std::map<std::string, std::string> Columns() const;
 
   // The first error of all writing, if any. Nothing may be appended afterwards.
-  Status Close();
+  Status Close() { return file_->Close(); }
 
  private:
-  struct CloseFile {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-  };
   struct Column {
     std::string name;
     std::string unit;
   };
 
-  Series(std::string path, std::FILE* file) : path_(std::move(path)), file_(file) {}
-  void WriteLine(const std::string& line);
+  explicit Series(std::unique_ptr<CsvFile> file) : file_(std::move(file)) {}
   void AddColumns(const TallyShape& shape, const std::vector<Counter>& sample);
 
-  const std::string path_;
-  std::unique_ptr<std::FILE, CloseFile> file_;
+  const std::unique_ptr<CsvFile> file_;
   std::vector<Column> columns_;
-  int first_errno_ = 0;
 };
 
 }  // namespace kvdyno

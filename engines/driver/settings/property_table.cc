@@ -100,6 +100,10 @@ void Properties::DescribePhases() {
   Settings& s = settings_;
   table_.Bool("doload", &s.do_load, Plain("Runs the load phase; the same as -load."));
   table_.Bool("dotransaction", &s.do_transaction, Plain("Runs the mix; the same as -run and -t."));
+  table_.Seconds("load.seconds", &s.load_seconds,
+                 {.effect = "Ends the load after so long, also when records are left; 0: no limit. "
+                            "Only without operations afterwards, which expect all records.",
+                  .shapes_data = true});
   table_.Bool("settle", &s.settle,
               Plain("After a load, waits until the engine has written out everything; timed and "
                     "counted as phase settle."));
@@ -141,6 +145,18 @@ void Properties::DescribeClients() {
   table_.Bool("verify", &s.verify,
               Plain("Compares what is read with what was written; the first difference ends the "
                     "run. Costs time in scans."));
+  table_.Integer("writer.threads", &s.writer_threads,
+                 {.effect = "So many of the client threads do the mix's writes and nothing else, "
+                            "the others all the rest, each at its own speed: the shares of writes "
+                            "and of reads then do not balance. 0: every thread does both.",
+                  .max = 4095});
+  table_.Seconds("probe.interval", &s.probe_interval,
+                 {.effect = "An extra thread writes one small record, below all keys, once per "
+                            "interval while clients work, and tells of writes that took longer "
+                            "than probe.threshold; 0: none. The record stays in the store.",
+                  .max = 3600});
+  table_.Seconds("probe.threshold", &s.probe_threshold,
+                 {.effect = "See probe.interval.", .min = 1e-6, .max = 3600});
 }
 
 void Properties::DescribePlaces() {
@@ -157,8 +173,9 @@ void Properties::DescribePlaces() {
                       " Accepted for YCSB's sake."));
   table_.Text("dbname", &s.db_name,
               Plain("The engine; must be the one of this program. The same as -db."));
-  table_.Text("output.dir", &s.output_dir,
-              Plain("Where outcome.json, latency.hlog and series.csv go; empty: nowhere."));
+  table_.Text(
+      "output.dir", &s.output_dir,
+      Plain("Where outcome.json, latency.hlog, series.csv and events.csv go; empty: nowhere."));
   table_.Integer(
       "progress.fd", &s.progress_fd,
       {.effect = "Open file descriptor for progress lines; -1: none.", .min = -1, .max = 1 << 20});

@@ -50,6 +50,22 @@ Status Settings::Check(const std::string& engine_name) const {
   if (do_transaction && operation_count == 0 && measure_seconds == 0 && !writes) {
     return Wrong("measure.bytes: expected a mix that writes; this one would never end");
   }
+  return CheckClients();
+}
+
+Status Settings::CheckClients() const {
+  if (load_seconds > 0 && do_transaction) {
+    return Wrong("load.seconds: expected -load alone, got -run too, which expects all records");
+  }
+  if (writer_threads >= thread_count) {
+    return Wrong("writer.threads: expected fewer than threadcount (" +
+                 std::to_string(thread_count) + "), got " + std::to_string(writer_threads));
+  }
+  // '!' is the first character of the probe's key.
+  if (probe_interval > 0 && !key_prefix.empty() && key_prefix.front() <= '!') {
+    return Wrong("probe.interval: expected a keyprefix that sorts above '!', got '" + key_prefix +
+                 "'; the probe's key would lie among the workload's");
+  }
   return Status::Ok();
 }
 

@@ -49,6 +49,7 @@ struct Settings {
   // Phases.
   bool do_load = false;
   bool do_transaction = false;
+  double load_seconds = 0;
   bool settle = true;
   double sleep_after_load = 0;
   int64_t warmup_operations = 0;
@@ -65,6 +66,9 @@ struct Settings {
   std::string arrivals = "constant";
   bool sync = false;
   bool verify = false;
+  int64_t writer_threads = 0;
+  double probe_interval = 0;
+  double probe_threshold = 0.01;
 
   // Places.
   std::string data_dir;
@@ -94,6 +98,9 @@ struct Settings {
   // InvalidArgument for what no single property can tell: combinations that mean nothing.
   // `engine_name` is that of this binary.
   Status Check(const std::string& engine_name) const;
+
+ private:
+  Status CheckClients() const;
 };
 
 }  // namespace kvdyno

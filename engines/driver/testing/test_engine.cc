@@ -86,6 +86,7 @@ class TestAdapter final : public Adapter {
   std::unique_ptr<Session> NewSession() override { return std::make_unique<TestSession>(engine_); }
   bool can_settle() const override { return engine_->can_settle; }
   Status Settle() override { return Enter(engine_, "settle", ""); }
+  void TakeEvents(std::vector<Event>* events) override { engine_->events.Take(events); }
   Status Close() override { return Enter(engine_, "close", ""); }
 
   void Sample(std::vector<Counter>* counters) override {

@@ -22,6 +22,8 @@ struct TestEngine {
   // is not ok is returned instead of an answer.
   std::function<Status(std::string_view call, std::string_view key)> hook;
   bool can_settle = true;
+  // What the engine has to tell; taken by the driver.
+  EventLog events;
   // A key that scans leave out.
   std::string skipped;
   // Between store and caller: what a read returns instead of the value.

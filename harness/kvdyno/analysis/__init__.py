@@ -1,7 +1,7 @@
 """Records to conclusions: `analyse` for one experiment, `compare` for two sets of records.
 
 Pure functions of records and of the files beside them. Each statistic lives in a module of its own that cites
-its source: frame, estimate, ratios, steady, histograms, series, claims.
+its source: frame, estimate, ratios, steady, histograms, series, events, claims.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from . import cautions, facts
 from .claims import judge_claim
 from .compare import compare
 from .estimate import estimates
-from .files import percentile_table, series_tables
+from .files import event_table, percentile_table, series_tables
 from .frame import latest, mark_headline, point_columns, tidy
 from .ratios import ratios_to
 
@@ -37,8 +37,8 @@ def analyse(
     """All that a report says about an experiment.
 
     Records of points outside the plan are ignored; of several records of one run, the last counts. `run_dirs`
-    maps a run_id to the folder that holds its series and histograms; a file that is missing or damaged
-    becomes a caution. Raises StoreError if no record belongs to the plan.
+    maps a run_id to the folder that holds its series, events and histograms; a file that is missing or
+    damaged becomes a caution. Raises StoreError if no record belongs to the plan.
     """
     wanted = {point.identity: place for place, point in enumerate(plan.points)}
     used = sorted(
@@ -62,6 +62,7 @@ def analyse(
     ratios = ratios_to(frame, axes=names, baselines=_baselines(experiment, baseline, frame))
     planned = facts.planned(plan, axes=names)
     series, steadiness, series_cautions = series_tables(used, run_dirs=run_dirs, axes=names)
+    events, event_cautions = event_table(used, run_dirs=run_dirs, axes=names)
     percentiles, histogram_cautions = percentile_table(used, run_dirs=run_dirs, axes=names)
     wobbling = cautions.wobbling(_named(table, told), _named(steadiness, told), metric=metric)
     return Analysis(
@@ -80,6 +81,7 @@ def analyse(
         steadiness=steadiness,
         percentiles=percentiles,
         series=series,
+        events=events,
         claims=tuple(_claim(spec, table, ratios.points, planned, axes) for spec in experiment.claims),
         failures=facts.failures(used, units=told),
         cautions=(
@@ -88,6 +90,7 @@ def analyse(
             *_missing(plan, used),
             *wobbling,
             *series_cautions,
+            *event_cautions,
             *histogram_cautions,
         ),
         machines=facts.machines(used),

@@ -1,4 +1,6 @@
-"""The files beside records, of all runs of an experiment: series with their steadiness, merged histograms."""
+"""The files beside records, of all runs of an experiment: series with their steadiness, events, merged
+histograms.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +15,7 @@ from kvdyno.errors import StoreError
 from kvdyno.model.record import Record
 from kvdyno.model.results import Caution
 
+from .events import COLUMNS, load_events
 from .frame import axes_of, label_of, point_columns
 from .histograms import curve, merge, read_log
 from .series import load_series, long_form, rate_column
@@ -51,6 +54,25 @@ def series_tables(
     columns = [*point_columns(axes), *_SERIES]
     series = pd.concat(parts, ignore_index=True)[columns] if parts else pd.DataFrame(columns=columns)
     return series, pd.DataFrame(judged, columns=[*point_columns(axes), *_STEADINESS]), found
+
+
+def event_table(
+    records: Sequence[Record], *, run_dirs: Mapping[str, Path], axes: Sequence[str]
+) -> tuple[pd.DataFrame, list[Caution]]:
+    """`Analysis.events`, and a caution for each file of events that cannot be read."""
+    parts, found = [], []
+    for record in records:
+        if record.status != "ok" or record.outcome is None or record.outcome.events is None:
+            continue
+        try:
+            table = load_events(_folder(record, run_dirs) / record.outcome.events)
+        except StoreError as error:
+            found.append(Caution("events", str(error)))
+            continue
+        run = {**_identity(record, axes), "run_id": record.run_id, "repetition": record.repetition}
+        parts.append(table.assign(**run))
+    columns = [*point_columns(axes), "run_id", "repetition", *COLUMNS]
+    return pd.concat(parts, ignore_index=True)[columns] if parts else pd.DataFrame(columns=columns), found
 
 
 def percentile_table(

@@ -91,6 +91,7 @@ class Outcome(Frozen):
     phases: tuple[PhaseOutcome, ...]
     series: SeriesFile | None = None
     histograms: str | None = None
+    events: str | None = None
 
 
 class RecordedPoint(Frozen):

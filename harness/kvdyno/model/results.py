@@ -33,6 +33,7 @@ CautionKind = Literal[
     "run",
     "histogram",
     "series",
+    "events",
 ]
 
 #: Cautions of these kinds put the comparison itself in doubt; the others qualify single points.
@@ -175,6 +176,9 @@ class Analysis:
     #: Long form, one row per run, interval and column: run_id, repetition, phase, elapsed (s), column,
     #: value, unit.
     series: pd.DataFrame
+    #: One row per run and event: run_id, repetition, phase (in which it began), begin (s, as elapsed in the
+    #: series), duration (s), ended, kind, state, cause, detail.
+    events: pd.DataFrame
 
     claims: tuple[ClaimResult, ...]
     failures: tuple[FailedRun, ...]

@@ -188,6 +188,8 @@ def _files(run_dir: Path, outcome: Outcome | None) -> dict[str, str]:
         names["series"] = outcome.series.file
     if outcome and outcome.histograms:
         names["histograms"] = outcome.histograms
+    if outcome and outcome.events:
+        names["events"] = outcome.events
     return {role: name for role, name in names.items() if (run_dir / name).is_file()}
 
 

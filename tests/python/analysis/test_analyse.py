@@ -12,6 +12,7 @@ from fakes_records import CAP, SIZES, Fake, Sweep, fake_sweep, histogram, true_r
 from scipy import stats
 
 from kvdyno.analysis import analyse, compare
+from kvdyno.analysis.events import load_events
 from kvdyno.analysis.frame import latest, tidy
 from kvdyno.analysis.histograms import curve, merge, read_log
 from kvdyno.errors import SpecError, StoreError
@@ -208,6 +209,40 @@ def test_series_and_histograms_come_with_their_points(analysis: Analysis) -> Non
     assert set(merged["count"]) == {3 * 4000}
 
 
+def test_events_come_with_their_points_in_order(analysis: Analysis) -> None:
+    run = analysis.events[analysis.events["run_id"] == analysis.events["run_id"].iloc[0]]
+    assert list(run["begin"]) == [13.5, 26.25, 40.5]
+    assert list(run["ended"]) == [True, True, False]
+    assert list(run["state"]) == ["delay", "stop", ""]
+    assert {"workload", "label", "repetition"} <= set(analysis.events.columns)
+
+
+EVENTS_HEADER = "phase,begin,duration,ended,kind,state,cause,detail\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("", "expected events"),
+        ("phase,begin\nmeasure,1\n", "expected columns duration, ended"),
+        (EVENTS_HEADER + "measure,x,1,1,stall,,,\n", "expected numbers"),
+        (EVENTS_HEADER + "measure,1,1,maybe,stall,,,\n", "expected numbers"),
+    ],
+)
+def test_damaged_events_are_named(tmp_path: Path, text: str, complaint: str) -> None:
+    path = tmp_path / "events.csv"
+    path.write_text(text)
+    with pytest.raises(StoreError, match=complaint) as error:
+        load_events(path)
+    assert str(path) in str(error.value)
+
+
+def test_no_event_is_no_damage(tmp_path: Path) -> None:
+    path = tmp_path / "events.csv"
+    path.write_text(EVENTS_HEADER)
+    assert load_events(path).empty
+
+
 def test_damaged_files_become_cautions(sweep: Sweep, tmp_path: Path) -> None:
     broken = tmp_path / "broken"
     broken.mkdir()
@@ -217,12 +252,14 @@ def test_damaged_files_become_cautions(sweep: Sweep, tmp_path: Path) -> None:
     found = analyse(
         sweep.experiment, sweep.plan, sweep.records, run_dirs={**sweep.run_dirs, run: broken}
     )  # fmt: skip
-    about = {c.kind: c.message for c in found.cautions if c.kind in ("series", "histogram")}
+    about = {c.kind: c.message for c in found.cautions if c.kind in ("series", "histogram", "events")}
     assert "found no histogram" in about["histogram"]
     assert "throughput" in about["series"]
+    assert "events.csv" in about["events"]
     gone = analyse(sweep.experiment, sweep.plan, sweep.records, run_dirs={})
-    assert {"series", "histogram"} <= kinds(gone)
+    assert {"series", "histogram", "events"} <= kinds(gone)
     assert gone.series.empty
+    assert gone.events.empty
 
 
 def test_a_quiet_sweep_has_no_caution(tmp_path: Path) -> None:

@@ -31,6 +31,7 @@ def outcome(**changes: Any) -> dict[str, Any]:
         "phases": [phase | {"metrics": {"throughput": {"value": 1.5, "unit": "op/s"}}}],
         "series": {"file": "series.csv", "interval_seconds": 1, "columns": {"rate": "op/s"}},
         "histograms": "latency.hlog",
+        "events": "events.csv",
     }
     return document | changes
 

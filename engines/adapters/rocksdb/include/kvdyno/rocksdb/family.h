@@ -18,9 +18,12 @@
 
 namespace kvdyno::rocks {
 
+class Watcher;
+
 class RocksFamily : public Adapter {
  public:
-  RocksFamily() { options_.Describe(&table_); }
+  RocksFamily();
+  ~RocksFamily() override;
 
   std::string engine_version() const override;
   std::vector<std::string> caveats() const override;
@@ -61,6 +64,7 @@ class RocksFamily : public Adapter {
   OptionTable table_;
   EventLog events_;
   std::shared_ptr<rocksdb::Statistics> statistics_;
+  std::shared_ptr<Watcher> watcher_;
   std::unique_ptr<rocksdb::DB> db_;
   bool sync_ = false;
 };

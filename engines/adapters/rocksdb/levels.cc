@@ -1,0 +1,37 @@
+#include "levels.h"
+
+#include <cstdlib>
+
+namespace kvdyno::rocks {
+
+namespace {
+
+using Names = rocksdb::DB::Properties;
+
+// The files of a level are a text property only.
+uint64_t Level0Files(rocksdb::DB* db) {
+  std::string files;
+  db->GetProperty(Names::kNumFilesAtLevelPrefix + "0", &files);
+  return std::strtoull(files.c_str(), nullptr, 10);
+}
+
+}  // namespace
+
+uint64_t NumberOf(rocksdb::DB* db, const std::string& property) {
+  uint64_t value = 0;
+  db->GetIntProperty(property, &value);
+  return value;
+}
+
+Levels LevelsOf(rocksdb::DB* db) {
+  return {.immutable_memtables = NumberOf(db, Names::kNumImmutableMemTable),
+          .level0_files = Level0Files(db),
+          .pending_bytes = NumberOf(db, Names::kEstimatePendingCompactionBytes)};
+}
+
+Stall StallOf(rocksdb::DB* db) {
+  if (NumberOf(db, Names::kIsWriteStopped) > 0) return Stall::kStop;
+  return NumberOf(db, Names::kActualDelayedWriteRate) > 0 ? Stall::kDelay : Stall::kNone;
+}
+
+}  // namespace kvdyno::rocks

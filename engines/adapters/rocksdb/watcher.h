@@ -1,0 +1,66 @@
+// Watcher: sees stalls, flushes and compactions of one store as they happen.
+//
+// RocksDB's own notice of a stall is no clock: a writer that fills the last memtable is told to
+// wait first, and sends the notice when it has waited, after the flush thread has sent the one of
+// the end. Hence nothing is taken from its content. Stalls begin and end only where a memtable is
+// sealed, a job ends or an option changes, and RocksDB calls a listener at each of these: there the
+// watcher looks at the store itself.
+//
+// Threads: callbacks come from RocksDB's threads and from writers, without the store's mutex; a
+// mutex keeps them apart from one another and from the methods, which belong to the thread that
+// samples, Attach, Detach and Finish to that which opens and closes.
+#pragma once
+
+#include <rocksdb/db.h>
+#include <rocksdb/listener.h>
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "kvdyno/api/adapter.h"
+#include "stalls.h"
+
+namespace kvdyno::rocks {
+
+class Watcher final : public rocksdb::EventListener {
+ public:
+  explicit Watcher(EventLog* events) : events_(events), stalls_(events) {}
+
+  // The store is open, and about to be closed: looks are taken in between.
+  void Attach(rocksdb::DB* db);
+  void Detach();
+  // The store is closed: jobs and stalls that did not end are told as such.
+  void Finish();
+
+  // Appends what was seen, after one more look.
+  void Sample(std::vector<Counter>* counters);
+
+  const char* Name() const override { return "kvdyno::rocks::Watcher"; }
+  void OnMemTableSealed(const rocksdb::MemTableInfo&) override { Look(); }
+  void OnStallConditionsChanged(const rocksdb::WriteStallInfo&) override { Look(); }
+  void OnFlushBegin(rocksdb::DB*, const rocksdb::FlushJobInfo& job) override;
+  void OnFlushCompleted(rocksdb::DB*, const rocksdb::FlushJobInfo& job) override;
+  void OnCompactionBegin(rocksdb::DB*, const rocksdb::CompactionJobInfo& job) override;
+  void OnCompactionCompleted(rocksdb::DB*, const rocksdb::CompactionJobInfo& job) override;
+  void OnTableFileCreated(const rocksdb::TableFileCreationInfo& file) override;
+
+ private:
+  void Look();
+  void LookLocked();
+  void BeginJob(int id, Event event);
+  void EndJob(int id, std::string detail);
+
+  EventLog* const events_;
+
+  std::mutex mutex_;           // guards all that follows
+  rocksdb::DB* db_ = nullptr;  // null: not open
+  StallLog stalls_;
+  std::map<int, Event> jobs_;  // under way, by RocksDB's number
+  uint64_t flushed_bytes_ = 0;
+  uint64_t compacted_bytes_ = 0;
+  uint64_t compaction_read_bytes_ = 0;
+};
+
+}  // namespace kvdyno::rocks

@@ -1,0 +1,72 @@
+// The probe's thread. It sleeps between writes and never spins: it must not take a CPU from what is
+// measured, and what it looks for lasts longer than waking up.
+#include "load/probe.h"
+
+#include <cmath>
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "kvdyno/base/clock.h"
+
+namespace kvdyno {
+namespace {
+
+uint64_t Nanoseconds(double seconds) { return static_cast<uint64_t>(std::llround(seconds * 1e9)); }
+
+// True when it was time, false when the probe shall end.
+bool SleepUntil(uint64_t ns, const std::stop_token& stopped) {
+  std::mutex mutex;
+  std::condition_variable_any wake;
+  std::unique_lock lock(mutex);
+  const std::chrono::steady_clock::time_point time{std::chrono::nanoseconds(ns)};
+  wake.wait_until(lock, stopped, time, [] { return false; });
+  return !stopped.stop_requested();
+}
+
+}  // namespace
+
+Probe::Probe(std::unique_ptr<Session> session, const Pace& pace, EventLog* events, StopSignal* stop)
+    : session_(std::move(session)),
+      interval_ns_(Nanoseconds(pace.interval)),
+      threshold_ns_(Nanoseconds(pace.threshold)),
+      events_(events),
+      stop_(stop) {}
+
+void Probe::Begin() {
+  latencies_ = std::make_shared<Histogram>();
+  thread_ = std::jthread([this](const std::stop_token& stopped) { Work(stopped); });
+}
+
+std::shared_ptr<const Histogram> Probe::End() {
+  thread_.request_stop();
+  thread_.join();
+  return std::move(latencies_);
+}
+
+void Probe::Work(const std::stop_token& stopped) {
+  uint64_t intended = NowNs() + interval_ns_;
+  while (SleepUntil(intended, stopped)) {
+    uint64_t end = 0;
+    if (!Write(intended, &end)) return;
+    for (; intended <= end; intended += interval_ns_) latencies_->Record(end - intended);
+  }
+}
+
+bool Probe::Write(uint64_t intended_ns, uint64_t* end_ns) {
+  const std::string value = std::to_string(++writes_);
+  const Status status = session_->Put(kKey, value);
+  *end_ns = NowNs();
+  if (!status.ok()) {
+    stop_->Fail({Status(status.code(), "probe '" + std::string(kKey) + "': " + status.message())});
+    return false;
+  }
+  const uint64_t latency = *end_ns - intended_ns;
+  if (latency > threshold_ns_) {
+    events_->Add({.kind = "probe", .begin_ns = intended_ns, .duration_ns = latency});
+  }
+  return true;
+}
+
+}  // namespace kvdyno
