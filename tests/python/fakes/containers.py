@@ -140,6 +140,7 @@ class PrivateEngine:
     def start(self) -> None:
         """Start it; returns when it answers. Raises HostError if it does not."""
         command = [
+            *("unshare", "--net"),  # without a bridge it would remove docker0, the machine's own Engine's
             "dockerd",
             "--bridge=none",
             "--iptables=false",
