@@ -151,7 +151,7 @@ def test_a_slow_disk_is_slow_and_is_counted(execute: Execute) -> None:
     assert record.runner.details["seconds"] > 0.5, "the rule lets far less through at once"
     phases = {each["phase"]: each for each in record.runner.details["phases"]}
     assert list(phases) == ["measure", "drain"]
-    assert phases["drain"]["io_write_bytes"] >= 2 * MIB, "the last direct write may not be counted yet"
+    assert sum(each["io_write_bytes"] for each in phases.values()) >= 4 * MIB
     assert phases["drain"]["anonymous_bytes"] > 0
 
 
