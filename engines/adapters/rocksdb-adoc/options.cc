@@ -83,10 +83,12 @@ Status CheckBatch(const rocksdb::Options& store, uint64_t cap, const tuners::Ado
 }  // namespace
 
 void Options::Describe(OptionTable* table) {
-  table->Bool("tuning", &tuning, {.effect = "Tune at all; false leaves the store as it opens."});
+  table->Bool("tuning", &tuning,
+              {.effect = "Tune at all; false leaves the store as it opens.", .shapes_data = true});
   table->Choice("mode", &mode, ModeChoices(),
                 {.effect = "The published rules, those of the authors' public code, one knob of "
-                           "the two, or rules that act before a limit is reached."});
+                           "the two, or rules that act before a limit is reached.",
+                 .shapes_data = true});
   table->Seconds(
       "window", &window,
       {.effect = "Time between two decisions. Shorter ones follow faster and swing more.",
