@@ -46,6 +46,8 @@ IMAGE_USER = f"{USER_ID}:{USER_ID}"
 _LOST = "the Docker Engine went away during the run"
 _REMOVED = "its container was removed from outside during the run"
 _PROCESSES_MAX = 4096
+# Of the user, wherever they run: of an ordinary one's, a desktop may be among them.
+_USERS_PROCESSES_MAX = 16384
 _SCRATCH = {"/tmp": "rw,noexec,nosuid,nodev,size=64m,mode=1777"}
 _KILL_SECONDS = 20
 
@@ -105,7 +107,6 @@ class DockerCage:
 
     def _create(self, task: Task, holder: Holder) -> Container:
         places = Places(store=Path(DATA), output=Path(OUTPUT), progress_fd=PROGRESS_FD)
-        open_files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
         entry, *command = holder.command(
             task.argv(places), log=task.log, counters=self._confines.version.container_files
         )
@@ -129,7 +130,7 @@ class DockerCage:
             security_opt=["no-new-privileges"],
             network_mode="none",
             pids_limit=_PROCESSES_MAX,
-            ulimits=[{"Name": "nofile", "Soft": open_files, "Hard": open_files}],
+            ulimits=_limits(),
             cpuset_cpus=",".join(map(str, task.cpus)),
             log_config={"Type": "none", "Config": {}},
             **(self._throttle.docker(v2=self._confines.version is V2) if self._throttle else {}),
@@ -299,6 +300,13 @@ class DockerProcess:
         if not self._ended.is_set():
             self.returncode, self.fault = status, fault
             self._ended.set()
+
+
+def _limits() -> list[dict[str, object]]:
+    """Open files as many as the harness may have. Podman's own default of processes is beyond its rights."""
+    open_files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    limits = {"nofile": open_files, "nproc": _USERS_PROCESSES_MAX}
+    return [{"Name": name, "Soft": limit, "Hard": limit} for name, limit in limits.items()]
 
 
 def give(places: tuple[Path, ...], owner: int) -> None:
