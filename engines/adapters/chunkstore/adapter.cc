@@ -37,6 +37,15 @@ class ChunkSession final : public Session {
   chunkstore::Store& store_;
 };
 
+// What the store counts of waiting writers, by the names that all engines share: it stops them for
+// a stage, and delays them for log debt.
+std::string CommonName(const std::string& name) {
+  if (name == "stalls") return "stops";
+  if (name == "stall_micros") return "stop_micros";
+  if (name == "slowdown_micros") return "delay_micros";
+  return name;
+}
+
 class ChunkAdapter final : public Adapter {
  public:
   ChunkAdapter() { options_.Describe(&table_); }
@@ -73,10 +82,14 @@ class ChunkAdapter final : public Adapter {
   Status Settle() override { return store_->Flush(); }
 
   void Sample(std::vector<Counter>* counters) override {
+    double stalled = 0;
     for (chunkstore::Statistic& statistic : store_->GetStatistics()) {
-      counters->push_back({std::move(statistic.name), statistic.value, std::move(statistic.unit),
-                           statistic.cumulative});
+      std::string name = CommonName(statistic.name);
+      if (name == "stop_micros" || name == "delay_micros") stalled += statistic.value;
+      counters->push_back(
+          {std::move(name), statistic.value, std::move(statistic.unit), statistic.cumulative});
     }
+    counters->push_back({"stall_micros", stalled, "us", true});
   }
 
   Status Close() override {
