@@ -20,6 +20,8 @@
 
 namespace chunkstore {
 
+class PieceWriter;
+
 class Maintenance {
  public:
   // `given`: the options before automatic values were resolved.
@@ -71,12 +73,10 @@ class Maintenance {
   void DropStage(const std::shared_ptr<Stage>& stage);
 
   // --- reorganise.cc
-  struct Piece;  // one chunk to be
-  class PieceWriter;
   struct Prepared;  // a job's outcome before it is installed
   Status Reorganise(const std::vector<Job>& jobs);
   Status Prepare(const Job& job, const ReadAhead& ahead, SegmentWriter* segment,
-                 Prepared* prepared);
+                 PieceWriter* writer, Prepared* prepared);
   void PrepareSome(const std::vector<Job>& jobs, size_t first, size_t end,
                    std::vector<Prepared>* prepared, std::vector<Status>* statuses);
   size_t FetchLogs(const std::vector<Job>& jobs, size_t first, size_t end, ReadAhead* ahead) const;

@@ -7,13 +7,9 @@
 
 #include "core/collector.h"
 #include "maintenance/maintenance.h"
+#include "maintenance/piece_writer.h"
 
 namespace chunkstore {
-
-struct Maintenance::Piece {
-  std::string min_key, max_key;
-  std::shared_ptr<Run> table;  // null: nothing is left in this range
-};
 
 struct Maintenance::Prepared {
   const Job* job = nullptr;
@@ -137,112 +133,19 @@ std::unique_ptr<EntryCursor> Maintenance::JobCursor(const Job& job, const ReadAh
   return std::make_unique<Chain>(std::move(chain));
 }
 
-// Writes an output as pieces, one per chunk to be. Rows are held until it is known how many come:
-// an output that fits a chunk stays whole, a longer one is cut into pieces of similar length.
-class Maintenance::PieceWriter {
- public:
-  PieceWriter(Maintenance* owner, SegmentWriter* segment, std::string min_key,
-              std::vector<Piece>* pieces)
-      : owner_(*owner), segment_(segment), min_key_(std::move(min_key)), pieces_(*pieces) {}
-
-  Status Add(const Entry& entry) {
-    const uint64_t most = 2 * owner_.state_.options.chunk_size;
-    if (bytes_.size() >= most && KeyOf(rows_.back()) != entry.key) {
-      const uint64_t piece_bytes = owner_.policy_.PieceBytes(most);
-      if (Status status = WritePiece(piece_bytes, entry.key, false); !status.ok()) return status;
-    }
-    rows_.push_back(
-        {bytes_.size(), entry.key.size(), entry.value.size(), entry.version, entry.type});
-    bytes_.append(entry.key).append(entry.value);
-    return Status::Ok();
-  }
-
-  // `end`: of the range. Without any row there is one piece without a table.
-  Status Finish(const std::string& end) {
-    const uint64_t piece_bytes = owner_.policy_.PieceBytes(bytes_.size());
-    while (next_ < rows_.size()) {
-      if (Status status = WritePiece(piece_bytes, end, true); !status.ok()) return status;
-    }
-    if (pieces_.empty()) pieces_.push_back({min_key_, end, nullptr});
-    pieces_.back().max_key = end;
-    return Status::Ok();
-  }
-
- private:
-  struct Row {
-    size_t at, key_bytes, value_bytes;
-    Version version;
-    EntryType type;
-  };
-  std::string_view KeyOf(const Row& row) const {
-    return std::string_view(bytes_).substr(row.at, row.key_bytes);
-  }
-  Entry EntryOf(const Row& row) const {
-    const std::string_view rest = std::string_view(bytes_).substr(row.at + row.key_bytes);
-    return {KeyOf(row), rest.substr(0, row.value_bytes), row.version, row.type};
-  }
-
-  // The rows from next_ on, about as many bytes as told; versions of a key stay together. A
-  // remainder that is too small for a piece of its own goes along when no more rows come. `behind`
-  // is the key at which the rows after the held ones begin.
-  Status WritePiece(uint64_t piece_bytes, std::string_view behind, bool no_more) {
-    RunBuilder builder(segment_, owner_.state_.options.block_size, false);
-    const size_t first = next_;
-    const uint64_t left = bytes_.size();
-    const bool last = no_more && left < piece_bytes + piece_bytes / 2;
-    for (; next_ < rows_.size(); ++next_) {
-      const Row& row = rows_[next_];
-      const bool full = !last && row.at - rows_[first].at >= piece_bytes;
-      if (full && KeyOf(row) != KeyOf(rows_[next_ - 1])) break;
-      if (Seeded(Bug::kLostInSplit) && next_ == first && !pieces_.empty() &&
-          next_ + 1 < rows_.size()) {
-        continue;
-      }
-      if (Status status = builder.Add(EntryOf(row)); !status.ok()) return status;
-    }
-    RunSummary summary;
-    if (Status status = builder.Finish(&summary); !status.ok()) return status;
-    std::string max_key(next_ < rows_.size() ? KeyOf(rows_[next_]) : behind);
-    pieces_.push_back(
-        {min_key_, max_key,
-         std::make_shared<Run>(owner_.state_.segments.get(), summary.extent, summary.index)});
-    owner_.state_.counters.Add(Count::kRebalanceBytes, summary.extent.length);
-    min_key_ = std::move(max_key);
-    Forget();
-    return Status::Ok();
-  }
-
-  // What is written need not be held.
-  void Forget() {
-    const size_t written = next_ < rows_.size() ? rows_[next_].at : bytes_.size();
-    bytes_.erase(0, written);
-    rows_.erase(rows_.begin(), rows_.begin() + static_cast<long>(next_));
-    for (Row& row : rows_) row.at -= written;
-    next_ = 0;
-  }
-
-  Maintenance& owner_;
-  SegmentWriter* segment_;
-  std::string min_key_;
-  std::vector<Piece>& pieces_;
-  std::string bytes_;
-  std::vector<Row> rows_;
-  size_t next_ = 0;  // the first row that is not written
-};
-
 Status Maintenance::Prepare(const Job& job, const ReadAhead& ahead, SegmentWriter* segment,
-                            Prepared* prepared) {
+                            PieceWriter* writer, Prepared* prepared) {
   prepared->job = &job;
   const std::unique_ptr<EntryCursor> cursor = JobCursor(job, ahead, &prepared->from_munk);
   Version now = 0;
   Collector collector(state_.snapshots.Live(&now), true);
-  PieceWriter writer(this, segment, job.chunks.front()->min_key, &prepared->pieces);
-  const auto write = [&writer](const Entry& entry) { return writer.Add(entry); };
+  writer->Start(segment, job.chunks.front()->min_key, &prepared->pieces);
+  const auto write = [writer](const Entry& entry) { return writer->Add(entry); };
   for (cursor->Seek({}); cursor->Valid(); cursor->Next()) {
     if (Status status = collector.Add(cursor->entry(), write); !status.ok()) return status;
   }
   if (Status status = cursor->status(); !status.ok()) return status;
-  return writer.Finish(job.chunks.back()->max_key);
+  return writer->Finish(job.chunks.back()->max_key);
 }
 
 // The jobs from first to before end, into one segment.
@@ -253,12 +156,14 @@ void Maintenance::PrepareSome(const std::vector<Job>& jobs, size_t first, size_t
   bool wrote = false;
   std::vector<ExtentRef> wasted;  // what failed jobs wrote
   ReadAhead ahead;
+  PieceWriter writer(&state_, &policy_);
   size_t fetched = first;
   for (size_t i = first; i < end; ++i) {
     Status& status = (*statuses)[i];
     const uint64_t from = failed.ok() ? segment->offset() : 0;
     if (failed.ok() && i == fetched) fetched = FetchLogs(jobs, i, end, &ahead);
-    status = failed.ok() ? Prepare(jobs[i], ahead, segment.get(), &(*prepared)[i]) : failed;
+    status =
+        failed.ok() ? Prepare(jobs[i], ahead, segment.get(), &writer, &(*prepared)[i]) : failed;
     if (!status.ok()) {
       (*prepared)[i].pieces.clear();
       if (failed.ok() && segment->offset() > from) {
