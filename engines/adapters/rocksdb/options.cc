@@ -382,10 +382,10 @@ void Options::Describe(OptionTable* table) {
                .shapes_data = true});
   table->Bool(
       "statistics", &statistics,
-      {.effect = "Count events (stall time, cache hits, flushed and compacted bytes) for the "
-                 "record. Costs 8 % more instructions a cached get and 2 % a put; off, as it is in "
-                 "RocksDB, the record has the store's levels only (memory, pending compactions, "
-                 "files at level 0, write stops)."});
+      {.effect =
+           "Count how reads were answered (cache hits, Bloom filters, levels) for the record. "
+           "Costs 8 % more instructions a cached get and 2 % a put. Stalls, levels and bytes "
+           "flushed and compacted are in the record also without."});
 }
 
 }  // namespace kvdyno::rocks

@@ -26,7 +26,8 @@ class Probe {
   // Keys of a workload begin with a character above this one.
   static constexpr std::string_view kKey = "!probe";
 
-  // Seconds between intended writes, and from which latency on a write is told as an event.
+  // Seconds between intended writes, and from which duration of the call on one is told as an
+  // event.
   struct Pace {
     double interval = 0;
     double threshold = 0;
