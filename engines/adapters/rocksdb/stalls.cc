@@ -21,29 +21,29 @@ std::string DetailOf(const Levels& levels) {
 }  // namespace
 
 void StallLog::Look(uint64_t now_ns, Stall stall, Cause cause, const Levels& levels) {
-  if (current_ && current_->stall == stall && current_->cause == cause) return;
-  if (current_) End(now_ns, true);
+  if (current_.stall == stall && (current_.cause == cause || stall == Stall::kNone)) return;
+  if (current_.stall != Stall::kNone) End(now_ns, true);
   if (stall == Stall::kNone) return;
   current_ = {stall, cause, now_ns, levels};
   ++of(stall, cause).count;
 }
 
 void StallLog::Finish(uint64_t now_ns) {
-  if (current_) End(now_ns, false);
+  if (current_.stall != Stall::kNone) End(now_ns, false);
 }
 
 void StallLog::End(uint64_t now_ns, bool ended) {
   const uint64_t ns = SoFar(now_ns);
-  of(current_->stall, current_->cause).ns += ns;
+  of(current_.stall, current_.cause).ns += ns;
   longest_ns_ = std::max(longest_ns_, ns);
   events_->Add({.kind = "stall",
-                .begin_ns = current_->begin_ns,
+                .begin_ns = current_.begin_ns,
                 .duration_ns = ns,
-                .state = std::string(kStallNames[static_cast<size_t>(current_->stall)]),
-                .cause = std::string(kCauseNames[IndexOf(current_->cause)]),
-                .detail = DetailOf(current_->levels),
+                .state = std::string(kStallNames[static_cast<size_t>(current_.stall)]),
+                .cause = std::string(kCauseNames[IndexOf(current_.cause)]),
+                .detail = DetailOf(current_.levels),
                 .ended = ended});
-  current_.reset();
+  current_ = {};
 }
 
 void StallLog::Sample(uint64_t now_ns, std::vector<Counter>* counters) const {
@@ -56,7 +56,7 @@ void StallLog::Sample(uint64_t now_ns, std::vector<Counter>* counters) const {
     Sum total;
     for (size_t i = 0; i < kCauses; ++i) {
       Sum sum = sums_[IndexOf(stall)][i];
-      if (current_ && current_->stall == stall && IndexOf(current_->cause) == i) {
+      if (current_.stall == stall && IndexOf(current_.cause) == i) {
         sum.ns += SoFar(now_ns);
       }
       const std::string cause(kCauseNames[i]);
@@ -68,11 +68,13 @@ void StallLog::Sample(uint64_t now_ns, std::vector<Counter>* counters) const {
     add(name + "s", static_cast<double>(total.count), "count", true);
     add(name + "_micros", micros(total.ns), "us", true);
   }
-  const uint64_t longest = std::max(longest_ns_, current_ ? SoFar(now_ns) : 0);
+  const uint64_t longest = std::max(longest_ns_, SoFar(now_ns));
   add("longest_stall_micros", micros(longest), "us", false);
 }
 
-uint64_t StallLog::SoFar(uint64_t now_ns) const { return now_ns - current_->begin_ns; }
+uint64_t StallLog::SoFar(uint64_t now_ns) const {
+  return current_.stall == Stall::kNone ? 0 : now_ns - current_.begin_ns;
+}
 
 StallLog::Sum& StallLog::of(Stall stall, Cause cause) {
   return sums_[IndexOf(stall)][IndexOf(cause)];

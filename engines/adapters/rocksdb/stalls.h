@@ -5,7 +5,6 @@
 
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "kvdyno/api/adapter.h"
@@ -45,7 +44,7 @@ class StallLog {
   Sum& of(Stall stall, Cause cause);
 
   EventLog* const events_;
-  std::optional<Episode> current_;
+  Episode current_;                               // Stall::kNone: none
   std::array<std::array<Sum, kCauses>, 2> sums_;  // of delays, of stops
   uint64_t longest_ns_ = 0;
 };
