@@ -81,13 +81,39 @@ class Round {
     options_ = RandomOptions(&rng_);
     options_.file_system = &files_;
     options_.background_threads = rng_.OneIn(4) ? 1 : 0;
+    munks_ahead_ = rng_.OneIn(4);
+    if (munks_ahead_) KeepMunksAheadOfTheDisk();
     constexpr const char* kModes[] = {"none", "async", "sync"};
     mode_ = kModes[static_cast<int>(options_.durability)];
   }
 
+  // Munks that are written out often while little of the ring is durable, and writes go on
+  // meanwhile.
+  void KeepMunksAheadOfTheDisk() {
+    options_.background_threads = 1;
+    options_.durability = Durability::kAsync;
+    options_.munk_cache_size = Options::kAdaptive;
+    options_.block_cache_size = options_.row_cache_size = 0;
+    options_.chunk_size = options_.munk_log_limit = 4 << 10;
+    options_.checkpoint_interval_s = 3600;
+  }
+
+  // What is read often gets a munk, in the next round of background work.
+  bool WarmUp() {
+    for (int i = 0; i < 3; ++i) {
+      Content content;
+      std::string wrong;
+      if (Status status = ReadContent(store_.get(), keys_, &content, &wrong); !status.ok()) {
+        return Expected(status, "scan");
+      }
+    }
+    return Done(store_->Flush(), "flush");
+  }
+
   void WriteUntilLoss() {
+    if (munks_ahead_ && !WarmUp()) return;
     if (!rng_.OneIn(4)) files_.LosePowerAfter(rng_.Skewed(400), RandomLoss());
-    const uint64_t writes = rng_.Skewed(2000);
+    const uint64_t writes = munks_ahead_ ? rng_.Between(500, 2000) : rng_.Skewed(2000);
     for (uint64_t i = 0; i < writes && verdict_->ok() && Step(); ++i) continue;
     if (!verdict_->ok()) return;
     if (rng_.OneIn(4)) Done(store_->Close(), "close");
@@ -149,6 +175,7 @@ class Round {
   uint64_t last_number_ = 0;
   uint64_t loss_ = 0;
   Options options_;
+  bool munks_ahead_ = false;
   std::string mode_, written_mode_;  // durability, and that of the writes before the loss
   std::string promise_ = "nothing";  // what raised promised_ last
   std::unique_ptr<Store> store_;

@@ -23,7 +23,7 @@ std::ostream& operator<<(std::ostream& out, const Hunt& hunt) { return out << hu
 
 const Hunt kHunts[] = {
     {Bug::kFlushWithoutSync, "FlushWithoutSync", CheckPowerLoss, 500, 0},
-    {Bug::kReorganiseWithoutCheckpoint, "ReorganiseWithoutCheckpoint", CheckPowerLoss, 2000, 0},
+    {Bug::kReorganiseWithoutCheckpoint, "ReorganiseWithoutCheckpoint", CheckPowerLoss, 4000, 0},
     {Bug::kStaleRow, "StaleRow", CheckLinearizable, 20'000'000, 1},
     {Bug::kScanIgnoresPending, "ScanIgnoresPending", CheckSnapshots, 4'000'000, 1},
     {Bug::kDropsSnapshotVersion, "DropsSnapshotVersion", CheckModel, 2'000'000, 0},
@@ -31,7 +31,7 @@ const Hunt kHunts[] = {
     {Bug::kMunkMissesSuccessor, "MunkMissesSuccessor", CheckLinearizable, 20'000'000, 1},
     {Bug::kIgnoresChecksum, "IgnoresChecksum", CheckDamage, 10'000, 0},
     {Bug::kReusesStageEarly, "ReusesStageEarly", CheckLinearizable, 4'000'000, 2},
-    {Bug::kAcceptsTornRecord, "AcceptsTornRecord", CheckPowerLoss, 2000, 0},
+    {Bug::kAcceptsTornRecord, "AcceptsTornRecord", CheckPowerLoss, 4000, 0},
     {Bug::kBatchNotAtomic, "BatchNotAtomic", CheckPowerLoss, 1000, 0},
     {Bug::kSyncAcknowledgesEarly, "SyncAcknowledgesEarly", CheckPowerLoss, 1000, 0},
     {Bug::kDeletionForgotten, "DeletionForgotten", CheckModel, 2'000'000, 0},
