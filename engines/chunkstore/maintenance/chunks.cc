@@ -59,6 +59,20 @@ void Maintenance::ObsoleteRuns(const Funk& funk) {
   for (const auto& run : funk.log->runs()) run->MarkObsolete();
 }
 
+void Maintenance::InheritHeat(const std::vector<Chunk*>& from, const std::vector<Chunk*>& to) {
+  uint32_t reads = 0;
+  uint32_t scans = 0;
+  for (const Chunk* chunk : from) {
+    reads += chunk->heat.reads.load(std::memory_order_relaxed);
+    scans += chunk->heat.scans.load(std::memory_order_relaxed);
+  }
+  // Pieces are of similar length. A scan goes through all of them.
+  for (const Chunk* chunk : to) {
+    chunk->heat.reads.store(reads / static_cast<uint32_t>(to.size()), std::memory_order_relaxed);
+    chunk->heat.scans.store(scans, std::memory_order_relaxed);
+  }
+}
+
 Status Maintenance::Apply(const Edit& edit) {
   const Status status = state_.manifest->Apply(edit, true);
   const bool again = status.code() == Code::kNoSpace && !state_.manifest->failed();

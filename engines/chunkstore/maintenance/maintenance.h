@@ -94,6 +94,8 @@ class Maintenance {
   // Puts a map with `added` in the place of `removed`, and retires those.
   void ReplaceChunks(const std::vector<Chunk*>& removed, const std::vector<Chunk*>& added);
   static void ObsoleteRuns(const Funk& funk);
+  // `to` hold what `from` held: they are as hot, each by its part.
+  static void InheritHeat(const std::vector<Chunk*>& from, const std::vector<Chunk*>& to);
   Status Apply(const Edit& edit);
 
   // --- munks.cc

@@ -26,18 +26,19 @@ bool Warm(const Chunk& chunk) {
          kWarm;
 }
 
-// What a chunk will take in memory: entries cost some bytes each beyond key and value.
-uint64_t ExpectedMunkBytes(const Chunk& chunk) {
-  const Funk& funk = chunk.funk();
-  return funk.bytes() + 64 * funk.entries() + 4096;
-}
+// A munk's bytes when it is due to be rebalanced, for it grows by writes up to that. Counting
+// these, munks do not drive each other out only to be loaded again.
+uint64_t PeakBytes(uint64_t settled) { return settled + settled / 2; }
 
-// What a munk takes, or will have taken when it is due to be rebalanced. Counting that, munks that
-// grow by writes do not drive each other out only to be loaded again.
 uint64_t PeakBytes(const Munk& munk) {
   const uint64_t memory = munk.memory();
-  const uint64_t settled = memory - std::min<uint64_t>(memory, munk.appended_bytes());
-  return std::max(memory, settled + settled / 2);
+  return std::max(memory, PeakBytes(memory - std::min<uint64_t>(memory, munk.appended_bytes())));
+}
+
+// Of the munk that a chunk would get: entries cost some bytes each beyond key and value.
+uint64_t ExpectedPeakBytes(const Chunk& chunk) {
+  const Funk& funk = chunk.funk();
+  return PeakBytes(funk.bytes() + 64 * funk.entries() + 4096);
 }
 
 }  // namespace
@@ -135,43 +136,53 @@ void Maintenance::RebalanceMunk(Chunk* chunk) {
   state_.counters.Add(Count::kMunkRebalances);
 }
 
-// Rebalances munks that were written to, evicts the coldest while there are too many, and loads the
-// hottest chunks that fit, or that are much hotter than what they displace.
+// Rebalances munks that were written to, or evicts them when hardly anybody reads them; evicts the
+// coldest while there are too many, and loads the hottest chunks that fit, or that are much hotter
+// than what they displace.
 void Maintenance::KeepMunks() {
   uint64_t bytes = 0;
   std::vector<std::pair<double, Chunk*>> held, wanted;
+  const auto evict = [this](Chunk* chunk) {
+    EvictMunk(chunk);
+    state_.slots.Reclaim();
+    state_.counters.Add(Count::kMunkEvictions);
+  };
   for (Chunk* chunk : state_.map().chunks()) {
     if (Munk* munk = chunk->munk(); munk != nullptr) {
-      if (policy_.AppendedEnough(*munk)) RebalanceMunk(chunk);
+      if (policy_.AppendedEnough(*munk)) {
+        if (!Warm(*chunk)) {
+          evict(chunk);
+          continue;
+        }
+        RebalanceMunk(chunk);
+      }
       state_.slots.Reclaim();  // not two of every munk at a time
       const uint64_t peak = PeakBytes(*chunk->munk());
       bytes += peak;
       held.emplace_back(HeatOf(*chunk, peak), chunk);
     } else if (munk_capacity_ > 0 && chunk->failed_rounds == 0 && Warm(*chunk)) {
-      wanted.emplace_back(HeatOf(*chunk, ExpectedMunkBytes(*chunk)), chunk);
+      wanted.emplace_back(HeatOf(*chunk, ExpectedPeakBytes(*chunk)), chunk);
     }
   }
   std::sort(held.begin(), held.end());  // coldest first
   size_t coldest = 0;
-  const auto evict = [&] {
+  const auto evict_coldest = [&] {
     Chunk* chunk = held[coldest++].second;
     bytes -= std::min(bytes, PeakBytes(*chunk->munk()));
-    EvictMunk(chunk);
-    state_.slots.Reclaim();
-    state_.counters.Add(Count::kMunkEvictions);
+    evict(chunk);
   };
-  while (bytes > munk_capacity_ && coldest < held.size()) evict();
+  while (bytes > munk_capacity_ && coldest < held.size()) evict_coldest();
 
   const size_t loads = std::min<size_t>(wanted.size(), kLoadsPerRound);
   std::partial_sort(wanted.begin(), wanted.begin() + static_cast<long>(loads), wanted.end(),
                     std::greater<>());
   for (size_t i = 0; i < loads; ++i) {
     auto [heat, chunk] = wanted[i];
-    const uint64_t needed = ExpectedMunkBytes(*chunk);
+    const uint64_t needed = ExpectedPeakBytes(*chunk);
     if (needed > munk_capacity_ / 2) continue;
     while (bytes + needed > munk_capacity_ && coldest < held.size() &&
            held[coldest].first * kBetter < heat) {
-      evict();
+      evict_coldest();
     }
     if (bytes + needed > munk_capacity_) continue;
     if (!LoadMunk(chunk).ok()) {

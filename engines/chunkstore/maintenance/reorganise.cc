@@ -281,6 +281,7 @@ void Maintenance::InstallOne(Prepared* done, const std::vector<uint64_t>& ids,
     for (const Piece& piece : done->pieces) ranges.emplace_back(piece.min_key, piece.max_key);
     munks = SucceedMunk(chunks[0]->munk(), ranges);
   }
+  const auto first = static_cast<ptrdiff_t>(added->size());
   for (size_t i = 0; i < funks.size(); ++i) {
     const Piece& piece = done->pieces[i];
     auto chunk = std::make_unique<Chunk>(ids[i], piece.min_key, piece.max_key, std::move(funks[i]));
@@ -291,6 +292,7 @@ void Maintenance::InstallOne(Prepared* done, const std::vector<uint64_t>& ids,
     }
     added->push_back(chunk.release());
   }
+  InheritHeat(chunks, {added->begin() + first, added->end()});
   removed->insert(removed->end(), chunks.begin(), chunks.end());
 }
 
