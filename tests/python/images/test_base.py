@@ -35,9 +35,8 @@ def names(client: DockerClient, monkeypatch: pytest.MonkeyPatch) -> Iterator[Non
     monkeypatch.setattr(base_module, "PULLED", "127.0.0.1:1/fixture-pulled:slim")
     monkeypatch.setattr(base_module, "MADE", MADE)
     yield
-    for image in client.images.list():
-        if any("fixture-" in tag for tag in image.tags):
-            client.images.remove(str(image.id), force=True)
+    for tag in [tag for image in client.images.list() for tag in image.tags if "fixture-" in tag]:
+        client.images.remove(tag)  # by name: an image that others were built on goes with the last of them
 
 
 def add_script(project: Project, text: str) -> None:
