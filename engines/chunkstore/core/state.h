@@ -33,13 +33,15 @@ struct StageList {
 };
 
 struct State {
-  explicit State(const Options& resolved) : options(resolved) {}
+  explicit State(const Options& resolved)
+      : options(resolved), spare_pages(2 * resolved.chunk_size) {}
   ~State();
 
   const Options options;  // resolved: no automatic value is left
   std::string directory;
   kvdyno::FileSystem* files = nullptr;
   LogPolicy log_policy;
+  SparePages spare_pages;  // of munks; before all that may hold some
 
   // --- time
   std::atomic<Version> clock{0};             // the last version given out; grows under write_mutex

@@ -60,7 +60,7 @@ std::vector<Version> Maintenance::MunkVersions(Version* now) {
 // write before is in the stages once nothing is pending. The copy of the stage list is taken after
 // that.
 Status Maintenance::LoadMunk(Chunk* chunk) {
-  auto* munk = new Munk(chunk->min_key, chunk->max_key);
+  auto* munk = new Munk(chunk->min_key, chunk->max_key, &state_.spare_pages);
   chunk->Exchange(munk);
   Version now = 0;
   Collector collector(MunkVersions(&now), true);
@@ -110,7 +110,9 @@ std::vector<Munk*> Maintenance::SucceedMunk(
     Munk* old, const std::vector<std::pair<std::string, std::string>>& ranges) {
   std::vector<Munk*> munks;
   munks.reserve(ranges.size());
-  for (const auto& [min_key, max_key] : ranges) munks.push_back(new Munk(min_key, max_key));
+  for (const auto& [min_key, max_key] : ranges) {
+    munks.push_back(new Munk(min_key, max_key, &state_.spare_pages));
+  }
   old->SetSuccessors(munks);
   Version now = 0;
   Collector collector(MunkVersions(&now), true);

@@ -73,12 +73,13 @@ class Munk::Cursor final : public EntryCursor {
   bool both_ = false;  // array and list stand on the same entry
 };
 
-Munk::Munk(std::string min_key, std::string max_key)
+Munk::Munk(std::string min_key, std::string max_key, SparePages* spare)
     : min_key_(std::move(min_key)),
       max_key_(std::move(max_key)),
       values_(kFirstArenaBytes, kLargestArenaBytes),
       nodes_(kFirstArenaBytes, kLargestArenaBytes),
-      list_(&nodes_, SharedBy(min_key_, max_key_)) {}
+      list_(&nodes_, SharedBy(min_key_, max_key_)),
+      array_(spare) {}
 
 Munk::~Munk() = default;
 

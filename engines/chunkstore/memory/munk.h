@@ -27,8 +27,8 @@ namespace chunkstore {
 
 class Munk {
  public:
-  // Holds keys in [min_key, max_key); an empty max_key has no bound.
-  Munk(std::string min_key, std::string max_key);
+  // Holds keys in [min_key, max_key); an empty max_key has no bound. `spare`: see GrowingBuffer.
+  Munk(std::string min_key, std::string max_key, SparePages* spare = nullptr);
   ~Munk();
 
   bool Covers(std::string_view key) const {

@@ -20,6 +20,7 @@ namespace chunkstore {
 
 class MunkArray {
  public:
+  explicit MunkArray(SparePages* spare) : records_(spare) {}
   void Add(const Entry& entry);  // in entry order
   void Seal();
 

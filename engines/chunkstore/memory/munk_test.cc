@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstring>
 #include <iterator>
 #include <map>
 #include <memory>
@@ -305,6 +306,25 @@ TEST(GrowingBuffer, KeepsItsContentFromHeapToMapping) {
   small.Append(5);
   small.ShrinkToFit();
   EXPECT_EQ(small.capacity(), 8u);
+}
+
+TEST(SparePages, ServeTheNextBuffer) {
+  constexpr size_t kBytes = size_t{1} << 20;
+  SparePages spare(2 * kBytes);
+  const auto fill = [&spare](size_t bytes, char with) {
+    GrowingBuffer buffer(&spare);
+    std::memset(buffer.Append(bytes), with, bytes);
+    buffer.ShrinkToFit();
+    return std::string(buffer.data(), buffer.size()) == std::string(bytes, with);
+  };
+  EXPECT_TRUE(fill(kBytes, 'a'));
+  EXPECT_EQ(spare.bytes(), kBytes);
+  EXPECT_TRUE(fill(kBytes / 2, 'b'));  // the rest of the mapping goes back
+  EXPECT_EQ(spare.bytes(), kBytes / 2);
+  EXPECT_TRUE(fill(3 * kBytes, 'c')) << "a mapping that was too small grows";
+  EXPECT_EQ(spare.bytes(), 0u) << "more than is to be kept";
+  EXPECT_TRUE(fill(64, 'd'));  // from the heap
+  EXPECT_EQ(spare.bytes(), 0u);
 }
 
 }  // namespace

@@ -49,8 +49,33 @@ void Pages::AdviseHuge() {
   if (data_ != nullptr) madvise(data_, size_, MADV_HUGEPAGE);
 }
 
+Pages SparePages::Take() {
+  const std::lock_guard lock(mutex_);
+  if (pages_.empty()) return {};
+  Pages pages = std::move(pages_.back());
+  pages_.pop_back();
+  bytes_ -= pages.size();
+  return pages;
+}
+
+void SparePages::Give(Pages pages) {
+  const std::lock_guard lock(mutex_);
+  if (bytes_ + pages.size() > most_) return;
+  bytes_ += pages.size();
+  pages_.push_back(std::move(pages));
+}
+
+size_t SparePages::bytes() const {
+  const std::lock_guard lock(mutex_);
+  return bytes_;
+}
+
 GrowingBuffer::~GrowingBuffer() {
-  if (pages_.data() == nullptr) std::free(data_);
+  if (pages_.data() == nullptr) {
+    std::free(data_);
+  } else if (spare_ != nullptr) {
+    spare_->Give(std::move(pages_));
+  }
 }
 
 char* GrowingBuffer::Append(size_t bytes) {
@@ -71,7 +96,9 @@ void GrowingBuffer::Reallocate(size_t capacity) {
   const bool was_mapped = pages_.data() != nullptr;
   if (was_mapped || capacity >= kMapFrom) {
     const bool grows = capacity > capacity_;
-    if (!pages_.Resize(std::max(capacity, kPageBytes))) throw std::bad_alloc();
+    if (!was_mapped && spare_ != nullptr) pages_ = spare_->Take();
+    const size_t least = grows ? pages_.size() : kPageBytes;
+    if (!pages_.Resize(std::max(capacity, least))) throw std::bad_alloc();
     if (!was_mapped) {
       if (size_ > 0) std::memcpy(pages_.data(), data_, size_);
       std::free(data_);

@@ -1,8 +1,11 @@
 // Pages: memory straight from the system, so that giving it back really lowers the resident set.
-// Owns mappings and the one buffer that grows. Not thread-safe: the owner's lock guards them.
+// Owns mappings, those kept for the next use, and the one buffer that grows. Not thread-safe but
+// for SparePages: the owner's lock guards them.
 #pragma once
 
 #include <cstddef>
+#include <mutex>
+#include <vector>
 
 namespace chunkstore {
 
@@ -35,12 +38,31 @@ class Pages {
   size_t size_ = 0;
 };
 
+// Mappings that were given up, for the next who needs one: pages that were touched before cost no
+// fault. Safe from any thread.
+class SparePages {
+ public:
+  explicit SparePages(size_t most) : most_(most) {}  // bytes
+  // The last one given, of whatever size and content; empty if there is none.
+  Pages Take();
+  // Goes back to the system if there are enough already.
+  void Give(Pages pages);
+  size_t bytes() const;
+
+ private:
+  const size_t most_;
+  mutable std::mutex mutex_;
+  std::vector<Pages> pages_;  // guarded by mutex_, like bytes_
+  size_t bytes_ = 0;
+};
+
 // One contiguous buffer that grows by appending. Small ones come from the heap (a mapping each
 // would exhaust the kernel's limit with many), large ones are mapped, so that growing copies
 // nothing.
 class GrowingBuffer {
  public:
-  GrowingBuffer() = default;
+  // `spare`, which must outlive the buffer: where mappings come from and go to; null: the system.
+  explicit GrowingBuffer(SparePages* spare = nullptr) : spare_(spare) {}
   GrowingBuffer(const GrowingBuffer&) = delete;
   GrowingBuffer& operator=(const GrowingBuffer&) = delete;
   ~GrowingBuffer();
@@ -57,6 +79,7 @@ class GrowingBuffer {
   void Reallocate(size_t capacity);
   static constexpr size_t kMapFrom = 128 << 10;
 
+  SparePages* spare_;
   char* data_ = nullptr;
   size_t size_ = 0;
   size_t capacity_ = 0;
