@@ -53,10 +53,10 @@ class Chunk {
 
   const Funk& funk() const { return *funk_.load(); }
   Munk* munk() const { return munk_.load(); }
-  // The munk if it can serve a read at that version, else null.
-  Munk* MunkFor(Version version) const {
+  // The munk if it can serve reads, else null.
+  Munk* ActiveMunk() const {
     Munk* munk = munk_.load();
-    return munk != nullptr && munk->active() && version >= munk->complete_from() ? munk : nullptr;
+    return munk != nullptr && munk->active() ? munk : nullptr;
   }
 
   // By background work only; both return what was there, to be retired.

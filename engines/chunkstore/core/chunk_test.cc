@@ -123,22 +123,20 @@ TEST(ChunkMap, AgreesWithASearchThroughAllChunks) {
   }
 }
 
-TEST(Chunk, GivesItsMunkOnlyToReadsThatItCanServe) {
+TEST(Chunk, GivesItsMunkToReadsOnceItIsActive) {
   LogPolicy policy;
   auto funk = std::make_unique<Funk>();
   funk->log = std::make_shared<Log>(&policy, std::vector<std::shared_ptr<const chunkstore::Run>>{});
   Chunk chunk(1, "", "", std::move(funk));
   EXPECT_TRUE(chunk.funk().empty());
   EXPECT_EQ(chunk.funk().bytes(), 0U);
-  EXPECT_EQ(chunk.MunkFor(kNewest), nullptr);
+  EXPECT_EQ(chunk.ActiveMunk(), nullptr);
   auto* munk = new Munk("", "");
   EXPECT_EQ(chunk.Exchange(munk), nullptr);
   EXPECT_EQ(chunk.munk(), munk);
-  EXPECT_EQ(chunk.MunkFor(kNewest), nullptr) << "still loading";
-  munk->Activate(7);
-  EXPECT_EQ(chunk.MunkFor(kNewest), munk);
-  EXPECT_EQ(chunk.MunkFor(7), munk);
-  EXPECT_EQ(chunk.MunkFor(6), nullptr);
+  EXPECT_EQ(chunk.ActiveMunk(), nullptr) << "still loading";
+  munk->Activate();
+  EXPECT_EQ(chunk.ActiveMunk(), munk);
 }
 
 }  // namespace

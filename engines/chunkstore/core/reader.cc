@@ -60,7 +60,7 @@ Status Reader::GetPinned(std::string_view key, Version version, bool fill_cache,
   const Chunk* chunk = state_.map().Find(key);
   Warm(&chunk->heat.reads);
   Entry entry;
-  if (const Munk* munk = chunk->MunkFor(version); munk != nullptr) {
+  if (const Munk* munk = chunk->ActiveMunk(); munk != nullptr) {
     answerer->by = Served::kMunk;
     return munk->Lookup(key, version, &entry) ? Answer(entry, value) : Status::NotFound();
   }
@@ -151,7 +151,7 @@ Status Reader::Rows(const Range& range, Version version, const RowFunction& row)
     const Chunk* chunk = state_.map().Find(position);
     Warm(&chunk->heat.scans);
     std::unique_ptr<EntryCursor> cursor;
-    if (const Munk* munk = chunk->MunkFor(version); munk != nullptr) {
+    if (const Munk* munk = chunk->ActiveMunk(); munk != nullptr) {
       cursor = munk->NewCursor();
     } else {
       const uint64_t wanted = range.expected > given ? range.expected - given : range.expected;

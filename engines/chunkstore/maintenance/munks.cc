@@ -93,7 +93,7 @@ Status Maintenance::LoadMunk(Chunk* chunk) {
     EvictMunk(chunk);
     return status;
   }
-  munk->Activate(0);
+  munk->Activate();
   state_.counters.Add(Count::kMunkLoads);
   return Status::Ok();
 }
@@ -128,7 +128,7 @@ std::vector<Munk*> Maintenance::SucceedMunk(
     if (cursor->entry().version > now) continue;
     if (!collector.Add(cursor->entry(), fill).ok()) break;
   }
-  for (Munk* munk : munks) munk->Activate(0);
+  for (Munk* munk : munks) munk->Activate();
   return munks;
 }
 

@@ -309,7 +309,7 @@ TEST(AppendedEnough, WhenAMunkIsMostlyNews) {
     const std::string key = std::to_string(1000 + i);
     munk.Fill({key, std::string(100, 'v'), i + 1, EntryType::kValue});
   }
-  munk.Activate(0);
+  munk.Activate();
   EXPECT_FALSE(policy.AppendedEnough(munk));
   uint64_t version = 1000;
   const std::string value(100, 'w');

@@ -81,7 +81,7 @@ class Chain final : public EntryCursor {
 }  // namespace
 
 const Munk* Maintenance::MunkOf(const Job& job) {
-  return job.chunks.size() == 1 ? job.chunks[0]->MunkFor(kNewest) : nullptr;
+  return job.chunks.size() == 1 ? job.chunks[0]->ActiveMunk() : nullptr;
 }
 
 // Reads the logs of jobs from the first on, as many as there is room for, and returns behind which.

@@ -105,14 +105,13 @@ void Munk::Fill(const Entry& entry) {
   array_.Add(entry);
 }
 
-void Munk::Activate(Version complete_from) {
-  complete_from_ = complete_from;
+void Munk::Activate() {
   array_.Seal();
   active_.store(true, std::memory_order_release);
 }
 
 bool Munk::Lookup(std::string_view key, Version version, Entry* entry) const {
-  assert(active() && version >= complete_from_);
+  assert(active());
   const bool in_list = !list_.empty() && list_.Lookup(key, version, entry);
   if (in_list && entry->version >= array_.newest()) return true;
   const size_t index = array_.LowerBound(key, version);

@@ -41,13 +41,11 @@ class Munk {
   void Insert(const Entry& entry);
   // In entry order. Before Activate; one thread.
   void Fill(const Entry& entry);
-  // Readers may use it from now on, at versions at or above `complete_from`: below, older versions
-  // that they would need may be missing.
-  void Activate(Version complete_from);
+  // Readers may use it from now on.
+  void Activate();
   bool active() const { return active_.load(std::memory_order_acquire); }
-  Version complete_from() const { return complete_from_; }
 
-  // The newest version at or below `version`; only when active and version >= complete_from().
+  // The newest version at or below `version`; only when active.
   bool Lookup(std::string_view key, Version version, Entry* entry) const;
   std::unique_ptr<EntryCursor> NewCursor() const;
 
@@ -65,7 +63,6 @@ class Munk {
 
   std::string min_key_, max_key_;
   std::atomic<bool> active_{false};
-  Version complete_from_ = 0;
   Arena values_;  // of what is in the list
   Arena nodes_;   // of the list, close together, for a search visits many
   SkipList list_;

@@ -66,7 +66,7 @@ void ExpectLookup(const Munk& munk, const Model& model, const std::string& key, 
 TEST(Munk, Empty) {
   Munk munk("", "");
   EXPECT_FALSE(munk.active());
-  munk.Activate(0);
+  munk.Activate();
   EXPECT_TRUE(munk.active());
   Entry entry;
   EXPECT_FALSE(munk.Lookup("a", kNewest, &entry));
@@ -99,8 +99,7 @@ TEST(Munk, NewestOfArrayAndList) {
   munk.Fill({"b", "array 7", 7, EntryType::kValue});
   munk.Fill({"c", "both 4", 4, EntryType::kValue});
   munk.Fill({"d", "", 3, EntryType::kDeletion});
-  munk.Activate(1);
-  EXPECT_EQ(munk.complete_from(), 1u);
+  munk.Activate();
   Entry entry;
   ASSERT_TRUE(munk.Lookup("a", kNewest, &entry));
   EXPECT_EQ(entry.value, "list 9");
@@ -123,7 +122,7 @@ TEST(Munk, NewestOfArrayAndList) {
 
 TEST(Munk, WritersReachTheSuccessors) {
   Munk old("", "");
-  old.Activate(0);
+  old.Activate();
   Munk left("", "m"), right("m", "");
   old.Insert({"a", "1", 1, EntryType::kValue});
   old.SetSuccessors({&left, &right});
@@ -149,7 +148,7 @@ TEST(Munk, MemoryOverheadIsSmall) {
     munk.Fill({key, std::string(800, 'v'), 1, EntryType::kValue});
     payload += key.size() + 800;
   }
-  munk.Activate(0);
+  munk.Activate();
   EXPECT_GE(munk.memory(), payload);
   EXPECT_LE(munk.memory(), payload + payload / 10);
 }
@@ -199,7 +198,7 @@ TEST(Munk, RandomContentAgreesWithAModel) {
       if (where != 1) filled.insert(*added.first);
     }
     for (const auto& item : filled) munk.Fill(EntryOf(item));
-    munk.Activate(0);
+    munk.Activate();
     ExpectSame(munk, model);
     for (int i = 0; i < 300; ++i) {
       const std::string key =
@@ -217,7 +216,7 @@ TEST(Munk, LargeArray) {
   for (int i = 0; i < 70'000; ++i) model[{std::to_string(i * 37), 5}] = {std::to_string(i), {}};
   for (auto& item : model) item.second.type = EntryType::kValue;
   for (const auto& item : model) munk.Fill(EntryOf(item));
-  munk.Activate(0);
+  munk.Activate();
   EXPECT_EQ(munk.entries(), 70'000u);
   for (int i = 0; i < 70'000; i += 7) {
     ExpectLookup(munk, model, std::to_string(i * 37), kNewest);
@@ -253,7 +252,7 @@ TEST(Munk, ConcurrentWritersReadersAndReplacement) {
       }
     });
   }
-  old.Activate(0);
+  old.Activate();
   threads.emplace_back([&] {
     while (!done.load()) {
       Entry entry;
@@ -273,8 +272,8 @@ TEST(Munk, ConcurrentWritersReadersAndReplacement) {
   for (cursor->Seek(""); cursor->Valid(); cursor->Next()) {
     (left.Covers(cursor->entry().key) ? left : right).Fill(cursor->entry());
   }
-  left.Activate(0);
-  right.Activate(0);
+  left.Activate();
+  right.Activate();
   for (int w = 0; w < kWriters; ++w) threads[static_cast<size_t>(w)].join();
   done.store(true);
   threads.back().join();
