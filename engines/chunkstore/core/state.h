@@ -34,7 +34,7 @@ struct StageList {
 
 struct State {
   explicit State(const Options& resolved)
-      : options(resolved), spare_pages(2 * resolved.chunk_size) {}
+      : options(resolved), spare_pages(resolved.chunk_size * 3 / 2) {}
   ~State();
 
   const Options options;  // resolved: no automatic value is left

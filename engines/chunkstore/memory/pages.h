@@ -48,6 +48,7 @@ class SparePages {
   // Goes back to the system if there are enough already.
   void Give(Pages pages);
   size_t bytes() const;
+  size_t most() const { return most_; }
 
  private:
   const size_t most_;
