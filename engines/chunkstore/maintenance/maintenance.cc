@@ -271,7 +271,7 @@ uint64_t Maintenance::CacheBytes() const {
   // a group's logs, and reads tables ahead.
   const uint64_t buffers = (uint64_t{4} << 20) + 4 * options.chunk_size + policy_.GroupBytes();
   // What allocators keep beyond what is counted, and the process's own, measured on resident sets.
-  const uint64_t slack = (uint64_t{10} << 20) + options.memory_budget / 32;
+  const uint64_t slack = (uint64_t{14} << 20) + options.memory_budget / 32;
   const uint64_t spare = state_.spare_pages.most();
   const uint64_t taken = state_.ring->memory() + index_bytes_ + slack + spare +
                          buffers * static_cast<uint64_t>(std::max(options.background_threads, 1));
