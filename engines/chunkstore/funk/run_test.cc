@@ -244,7 +244,8 @@ TEST_F(RunTest, WhatCannotBeReadAheadIsLeftOut) {
   context_.ahead = &ahead;
   ahead.Fetch(*segments_, {one.extent, other.extent});
   EXPECT_TRUE(ahead.Find(one.extent).empty());
-  const auto cursor = Open(one)->NewCursor(context_, SIZE_MAX);
+  const auto run = Open(one);
+  const auto cursor = run->NewCursor(context_, SIZE_MAX);
   cursor->Seek({});
   EXPECT_EQ(cursor->status().code(), Code::kIoError);
   files_.SetPlan(nullptr);
