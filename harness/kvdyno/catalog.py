@@ -78,11 +78,13 @@ class _Preset(BaseModel):
 def discover(project: Project, *, runner: RunnerName = "local") -> Catalog:
     """Every engine that is built for the runner, by name, in alphabetical order.
 
-    Raises EngineError when none is built, one cannot describe itself or an image is not of the present
-    sources; SpecError when a preset file is wrong; HostError when no Docker Engine answers.
+    Images are looked at when their engine is asked for: one that is not of the present sources, or cannot
+    describe itself, is the trouble of those only who name its engine.
+    Raises EngineError when none is built or a binary cannot describe itself; SpecError when a preset file is
+    wrong; HostError when no Docker Engine answers.
     """
     if runner == "docker":
-        return Catalog(project, _discover_images(project))
+        return Catalog(project, _Images(project))
     binaries = sorted(path for path in project.binaries.glob(_PREFIX + "*") if path.is_file())
     if not binaries:
         raise EngineError(
@@ -134,35 +136,53 @@ def _parse_description(said: bytes, *, where: str) -> EngineDescription:
     return EngineDescription.model_validate(document)
 
 
-def _discover_images(project: Project) -> Mapping[str, Engine]:
-    from kvdyno.model.docker_engine import address, connect  # their library takes its time to import
+class _Images(Mapping[str, Engine]):
+    """Engines that have an image; each is checked and described when it is first asked for."""
 
-    with contextlib.closing(connect()) as client:
-        images = {
-            name: image_id
-            for name in engines_with_images(project)
-            if (image_id := _find_image(client, project, name)) is not None
-        }
-        if not images:
+    def __init__(self, project: Project) -> None:
+        from kvdyno.model.docker_engine import address, connect  # their library takes its time to import
+
+        self._project = project
+        self._connect = connect
+        self._engines: dict[str, Engine] = {}
+        with contextlib.closing(connect()) as client:
+            self._names = [name for name in engines_with_images(project) if _has_image(client, name)]
+        if not self._names:
             raise EngineError(
-                "no engine has an image: expected kvdyno-<engine>:latest",
-                where=address(),
-                remedy=REMEDY,
+                "no engine has an image: expected kvdyno-<engine>:latest", where=address(), remedy=REMEDY
             )
-        return {name: _image_engine(client, project, name, image_id) for name, image_id in images.items()}
+
+    def __getitem__(self, name: str) -> Engine:
+        """The engine. Raises KeyError, and EngineError when its image may not be measured."""
+        if name not in self._names:
+            raise KeyError(name)
+        if name not in self._engines:
+            with contextlib.closing(self._connect()) as client:
+                self._engines[name] = _image_engine(client, self._project, name)
+        return self._engines[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Names, in alphabetical order."""
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        """How many have an image."""
+        return len(self._names)
 
 
-def _find_image(client: DockerClient, project: Project, name: str) -> str | None:
-    """The id of the engine's image, which may be measured; None if there is none.
-
-    Raises EngineError when it is of other sources, or for other processors.
-    """
+def _has_image(client: DockerClient, name: str) -> bool:
     from docker.errors import ImageNotFound
 
     try:
-        image = client.images.get(image_name(name))
+        client.images.get(image_name(name))
     except ImageNotFound:
-        return None
+        return False
+    return True
+
+
+def _image_engine(client: DockerClient, project: Project, name: str) -> Engine:
+    """The engine in its image. Raises EngineError when that is of other sources, or for other processors."""
+    image = client.images.get(image_name(name))
     check_image(
         name,
         labels=image.labels,
@@ -170,10 +190,7 @@ def _find_image(client: DockerClient, project: Project, name: str) -> str | None
         expected_architecture=client.version()["Arch"],
         expected_source=source_sha256(project, name),
     )
-    return str(image.id)
-
-
-def _image_engine(client: DockerClient, project: Project, name: str, image_id: str) -> Engine:
+    image_id = str(image.id)
     where = f"{image_name(name)} --describe"
     description = _parse_description(_describe_in(client, image_id, where=where), where=where)
     return Engine(

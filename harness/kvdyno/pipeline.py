@@ -363,7 +363,7 @@ def examine(project: Project, *, runner: RunnerName = "local") -> tuple[doctor.F
     except HostError as refusal:
         confinement = refusal
     try:
-        engines = catalog.discover(project, runner=runner)
+        engines = dict(catalog.discover(project, runner=runner))  # so that each is looked at
     except (EngineError, SpecError, HostError) as refusal:
         engines = refusal
     return doctor.examine(

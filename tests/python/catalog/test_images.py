@@ -37,8 +37,18 @@ class TestImages:
         make_image(client, source=source_sha256(project, NAME))
         (project.adapters / NAME / "adapter.cc").write_text("// another version\n")
         with pytest.raises(EngineError, match="stale: expected sources") as raised:
-            catalog.discover(project, runner="docker")
+            catalog.discover(project, runner="docker")[NAME]
         assert (raised.value.where, raised.value.remedy) == (image_name(NAME), "make images")
+
+    def test_a_stale_one_is_no_trouble_to_others(self, client: DockerClient, project: Project) -> None:
+        add_adapter(project, name="other")
+        make_image(client, source=source_sha256(project, NAME))
+        make_image(client, name="other", source="0" * 64)
+        found = catalog.discover(project, runner="docker")
+        assert set(found) == {NAME, "other"}
+        assert found[NAME].name == NAME
+        with pytest.raises(EngineError, match="stale: expected sources"):
+            found["other"]
 
     def test_one_for_other_processors_is_refused(
         self, client: DockerClient, project: Project, monkeypatch: pytest.MonkeyPatch
@@ -46,14 +56,14 @@ class TestImages:
         make_image(client, source=source_sha256(project, NAME))
         monkeypatch.setattr(DockerClient, "version", lambda self: {"Arch": "riscv64"})
         with pytest.raises(EngineError, match="expected an image for riscv64, found one for"):
-            catalog.discover(project, runner="docker")
+            catalog.discover(project, runner="docker")[NAME]
 
     def test_one_that_does_not_describe_itself_is_refused(
         self, client: DockerClient, project: Project
     ) -> None:
         make_image(client, source=source_sha256(project, NAME), script="#!/bin/sh\nexit 7\n")
         with pytest.raises(EngineError, match="expected a description, found status 7"):
-            catalog.discover(project, runner="docker")
+            catalog.discover(project, runner="docker")[NAME]
 
     def test_none_at_all(self, client: DockerClient, project: Project) -> None:
         client.images.remove(make_image(client), force=True)

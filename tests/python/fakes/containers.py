@@ -77,27 +77,27 @@ _OUTCOME = {
 }
 
 
-def make_image(client: DockerClient, *, source: str = "none", script: str = _DRIVER) -> str:
+def make_image(client: DockerClient, *, name: str = NAME, source: str = "none", script: str = _DRIVER) -> str:
     """Import an image of a shell and the driver above, or another; returns its id."""
-    repository, tag = image_name(NAME).split(":")
+    repository, tag = image_name(name).split(":")
     changes = [
-        f"LABEL {LABEL_ENGINE}={NAME}",
+        f"LABEL {LABEL_ENGINE}={name}",
         f"LABEL {LABEL_SOURCE}={source}",
         f'ENTRYPOINT ["{driver_path(NAME)}"]',
     ]
     client.api.import_image_from_data(_tree(script), repository=repository, tag=tag, changes=changes)
-    return str(client.images.get(image_name(NAME)).id)
+    return str(client.images.get(image_name(name)).id)
 
 
-def add_adapter(project: Project) -> None:
+def add_adapter(project: Project, *, name: str = NAME) -> None:
     """What the image's sources are said to be."""
-    adapter = project.adapters / NAME
+    adapter = project.adapters / name
     adapter.mkdir()
-    for name in ("packages.txt", "adapter.cc", "CMakeLists.txt"):
-        (adapter / name).touch()
-    (project.root / "containers").mkdir()
-    for name in ("CMakeLists.txt", "containers/Dockerfile"):
-        (project.root / name).touch()
+    for file in ("packages.txt", "adapter.cc", "CMakeLists.txt"):
+        (adapter / file).touch()
+    (project.root / "containers").mkdir(exist_ok=True)
+    for file in ("CMakeLists.txt", "containers/Dockerfile"):
+        (project.root / file).touch()
     (adapter / "presets.yaml").write_text("default: {summary: as is}\n")
 
 
