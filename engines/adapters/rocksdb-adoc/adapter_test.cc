@@ -1,11 +1,11 @@
 // The engine as the driver uses it: impossible options, the off switch, every mode under pressure.
-#include <gtest/gtest.h>
-#include <stdlib.h>
+#include "../rocksdb/family_test.h"
 
-#include <filesystem>
+#include <gtest/gtest.h>
+
 #include <map>
 #include <memory>
-#include <utility>
+#include <string>
 
 #include "kvdyno/api/adapter.h"
 
@@ -13,29 +13,7 @@ namespace kvdyno {
 
 namespace {
 
-class AdocEngine : public ::testing::Test {
- protected:
-  void SetUp() override { ASSERT_NE(mkdtemp(directory_.data()), nullptr); }
-  void TearDown() override { std::filesystem::remove_all(directory_); }
-
-  Status Open(const std::map<std::string, std::string>& settings, uint64_t cap = 0) {
-    for (const auto& [name, text] : settings) {
-      if (Status set = adapter_->options().Set(name, text); !set.ok()) return set;
-    }
-    return adapter_->Open({.directory = directory_, .memory_cap_bytes = cap});
-  }
-
-  std::map<std::string, double> Sampled() {
-    std::vector<Counter> counters;
-    adapter_->Sample(&counters);
-    std::map<std::string, double> values;
-    for (const Counter& counter : counters) values[counter.name] = counter.value;
-    return values;
-  }
-
-  std::string directory_ = std::filesystem::temp_directory_path() / "kvdyno-adoc-XXXXXX";
-  std::unique_ptr<Adapter> adapter_ = MakeAdapter();
-};
+using AdocEngine = FamilyTest;
 
 TEST_F(AdocEngine, ImpossibleOptionsRefuseToOpen) {
   const Status opened = Open({{"batch_max", "64MiB"}}, uint64_t{64} << 20);

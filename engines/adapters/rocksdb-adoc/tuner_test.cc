@@ -13,7 +13,7 @@ namespace kvdyno::adoc {
 namespace {
 
 constexpr uint64_t kKiB = uint64_t{1} << 10;
-constexpr const char* kDirectory = "kvdyno-adoc-XXXXXX";
+constexpr const char* kDirectory = "kvdyno-adoc-XXXXXX";  // mkdtemp's template
 
 // Holds flushes until it is released.
 class HeldFlushes final : public rocksdb::EventListener {

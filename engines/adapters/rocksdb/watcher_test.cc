@@ -120,6 +120,7 @@ class Watched : public ::testing::Test {
     return 0;
   }
 
+  // mkdtemp's template.
   std::string directory_ = fs::temp_directory_path() / "kvdyno-watched-XXXXXX";
   Gated store_;
   std::unique_ptr<Session> session_;

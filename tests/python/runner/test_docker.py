@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from docker import DockerClient
@@ -71,11 +72,11 @@ def enter(project: Project, sink: Sink) -> Enter:
 @pytest.fixture
 def execute(enter: Enter, docker_point: Point, tmp_path: Path) -> Execute:
     def run(
-        fake: str = "", *, progress: Callable[[Progress], None] = lambda line: None, **changes: object
+        fake: str = "", *, progress: Callable[[Progress], None] = lambda line: None, **changes: Any
     ) -> Record:
         run_dir = tmp_path / "run"
         run_dir.mkdir()
-        point = replace(docker_point, properties={"fake": fake} if fake else {}, **changes)  # type: ignore[arg-type]
+        point = replace(docker_point, properties={"fake": fake} if fake else {}, **changes)
         with enter() as runner:
             return runner.execute(Run(point, 1), run_dir=run_dir, order=0, progress=progress)
 
