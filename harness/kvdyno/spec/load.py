@@ -45,7 +45,7 @@ class ExperimentSummary:
 
 def list_experiments(project: Project) -> tuple[ExperimentSummary, ...]:
     """Every experiment of the checkout, by name; words are not checked against a catalog."""
-    return tuple(_summary(path) for path in _experiment_files(project).values())
+    return tuple(_summary(name, path) for name, path in _experiment_files(project).items())
 
 
 def load_experiment(
@@ -85,7 +85,7 @@ def load_experiment(
 
     labels = {each.choice.label for each in selected}
     return Experiment(
-        name=document.path.stem,
+        name=_name_of(document.path, project=project),
         title=form.title,
         description=form.description,
         path=document.path,
@@ -119,16 +119,23 @@ def _find(path_or_name: str | Path, *, project: Project) -> Path:
 
 
 def _experiment_files(project: Project) -> Mapping[str, Path]:
-    files = sorted(project.experiments.glob("*.yaml"))
-    return {path.stem: path for path in files if path.stem != _PROFILES}
+    names = {_name_of(path, project=project): path for path in project.experiments.rglob("*.yaml")}
+    return {name: names[name] for name in sorted(names) if name != _PROFILES}
 
 
-def _summary(path: Path) -> ExperimentSummary:
+def _name_of(path: Path, *, project: Project) -> str:
+    """The file's, after those of its folders under `experiments/`: adoc/ycsb.yaml is adoc-ycsb."""
+    inside = path.is_relative_to(project.experiments)
+    named = path.relative_to(project.experiments) if inside else Path(path.name)
+    return "-".join(named.with_suffix("").parts)
+
+
+def _summary(name: str, path: Path) -> ExperimentSummary:
     try:
         form = read_form(read_document(path), ExperimentForm)
     except KvdynoError as error:
-        return ExperimentSummary(path.stem, path, title="", description="", problem=str(error))
-    return ExperimentSummary(path.stem, path, title=form.title, description=form.description.strip())
+        return ExperimentSummary(name, path, title="", description="", problem=str(error))
+    return ExperimentSummary(name, path, title=form.title, description=form.description.strip())
 
 
 def _check_profile_names(form: ExperimentForm, *, known: Iterable[str], mistakes: Mistakes) -> None:

@@ -298,6 +298,17 @@ def test_profiles(tmp_path: Path) -> None:
         load_profiles(project)
 
 
+def test_experiments_of_a_folder_carry_its_name(tmp_path: Path) -> None:
+    project = make_project(tmp_path / "checkout")
+    folder = project.experiments / "adoc"
+    folder.mkdir()
+    (project.experiments / "test.yaml").rename(folder / "ycsb.yaml")
+    assert [each.name for each in list_experiments(project)] == ["adoc-ycsb"]
+    by_name = load_experiment("adoc-ycsb", project=project, catalog=engines.catalog())
+    by_path = load_experiment(folder / "ycsb.yaml", project=project, catalog=engines.catalog())
+    assert by_name.name == by_path.name == "adoc-ycsb"
+
+
 def test_a_list_shows_files_that_cannot_be_read(tmp_path: Path) -> None:
     project = make_project(tmp_path / "checkout")
     (project.experiments / "broken.yaml").write_text("title: [\n")
