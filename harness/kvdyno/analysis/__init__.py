@@ -64,6 +64,7 @@ def analyse(
     series, steadiness, series_cautions = series_tables(used, run_dirs=run_dirs, axes=names)
     events, event_cautions = event_table(used, run_dirs=run_dirs, axes=names)
     percentiles, histogram_cautions = percentile_table(used, run_dirs=run_dirs, axes=names)
+    runner_named = {choice.label for choice in experiment.engines if choice.runner}
     wobbling = cautions.wobbling(_named(table, told), _named(steadiness, told), metric=metric)
     return Analysis(
         experiment=experiment.name,
@@ -85,7 +86,7 @@ def analyse(
         claims=tuple(_claim(spec, table, ratios.points, planned, axes) for spec in experiment.claims),
         failures=facts.failures(used, units=told),
         cautions=(
-            *cautions.conditions(used),
+            *cautions.conditions(used, runner_named=runner_named),
             *cautions.unpaired(_named(ratios.apart, told), ambiguous=ratios.ambiguous),
             *_missing(plan, used),
             *wobbling,

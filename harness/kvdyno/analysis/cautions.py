@@ -1,11 +1,12 @@
 """What a reader must know before trusting the numbers: conditions that differ, and points that wobble.
 
-Results of different executors, hosts, caps or builds are compared only with a caution that says so.
+Results of different runners, hosts, caps or builds are compared only with a caution that says so; runners that
+an experiment names itself need none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 
 import pandas as pd
@@ -23,10 +24,14 @@ _BUSY_CPUS = 0.1
 _READ_AHEAD_KIB = 1024
 
 
-def conditions(records: Sequence[Record]) -> list[Caution]:
-    """Cautions about how the runs were made: uncapped, of several kinds, or by unfit builds."""
+def conditions(records: Sequence[Record], *, runner_named: Collection[str] = ()) -> list[Caution]:
+    """Cautions about how the runs were made: uncapped, of several kinds, or by unfit builds.
+
+    `runner_named` are labels of engines whose runner their experiment names: it means to compare runners.
+    """
     return [
         *_uncapped(records),
+        *_mixed_runners([record for record in records if label_of(record) not in runner_named]),
         *_mixed(records),
         *_builds(records),
         *_busy(records),
@@ -162,10 +167,13 @@ def _fact(record: Record, name: str) -> object:
     return value
 
 
+def _mixed_runners(records: Sequence[Record]) -> list[Caution]:
+    return _differing("runners", (record.runner.name for record in records))
+
+
 def _mixed(records: Sequence[Record]) -> list[Caution]:
     kinds: tuple[tuple[str, Callable[[Record], object]], ...] = (
         ("hosts", lambda r: r.environment.host_id),
-        ("runners", lambda r: r.runner.name),
         ("memory caps", lambda r: r.point.cap_bytes),
         ("limits of the disk", lambda r: r.point.device.name if r.point.device else "none"),
         ("CPU sets", lambda r: r.runner.cpus),
@@ -173,17 +181,23 @@ def _mixed(records: Sequence[Record]) -> list[Caution]:
     )
     facts: list[tuple[str, Callable[[Record], object]]]
     facts = [(name, partial(_fact, name=name)) for name in LASTING_FACTS]
-    found = []
+    found: list[Caution] = []
     for what, key in [*kinds, *facts]:
-        values = sorted({str(key(r)) for r in records})
-        if len(values) > 1:
-            message = f"runs under different {what} are compared: {', '.join(values)}"
-            found.append(Caution("mixed", message, "run all points again under one set of conditions"))
+        found += _differing(what, map(key, records))
     for label, builds in _builds_of(records).items():
         if len(builds) > 1:
             message = f"{label} ran from {len(builds)} different binaries"
             found.append(Caution("mixed", message, "run its points again with one build"))
     return found
+
+
+def _differing(what: str, values: Iterable[object]) -> list[Caution]:
+    """A caution if there are several values."""
+    distinct = sorted({str(value) for value in values})
+    if len(distinct) <= 1:
+        return []
+    message = f"runs under different {what} are compared: {', '.join(distinct)}"
+    return [Caution("mixed", message, "run all points again under one set of conditions")]
 
 
 def _builds_of(records: Sequence[Record]) -> dict[str, set[str]]:

@@ -283,6 +283,46 @@ def test_conditions_that_differ_are_named(tmp_path: Path) -> None:
     assert {"run"} == kinds(analysed(replaced(sweep, {"warnings": ("readahead is large",)}, only=0)))
 
 
+def in_containers(sweep: Sweep, engine: str) -> Sweep:
+    """The engine's records as a Docker runner would have left them."""
+    docker = sweep.records[0].runner.model_copy(update={"name": "docker"})
+    records = [
+        r.model_copy(update={"runner": docker}) if r.point.engine == engine else r for r in sweep.records
+    ]
+    return dataclasses.replace(sweep, records=tuple(records))
+
+
+def test_runners_that_differ_are_named_unless_the_experiment_names_them(tmp_path: Path) -> None:
+    sweep = in_containers(without_files(tmp_path, noise=0.005), "leveldb")
+    (caution,) = analysed(sweep).cautions
+    assert "different runners are compared: docker, local" in caution.message
+
+    first, second = sweep.experiment.engines
+    assert second.engine == "leveldb"
+    asked = second.model_copy(update={"runner": "docker"})
+    experiment = sweep.experiment.model_copy(update={"engines": (first, asked)})
+    assert analysed(dataclasses.replace(sweep, experiment=experiment)).cautions == ()
+
+
+def test_runners_of_engines_that_named_none_still_differ(tmp_path: Path) -> None:
+    sweep = without_files(tmp_path, noise=0.005)
+    docker = sweep.records[0].runner.model_copy(update={"name": "docker"})
+    first, second = sweep.experiment.engines
+    experiment = sweep.experiment.model_copy(
+        update={"engines": (first, second.model_copy(update={"runner": "local"}))}
+    )
+    mixed = replaced(dataclasses.replace(sweep, experiment=experiment), {"runner": docker}, only=0)
+    assert sweep.records[0].point.engine == first.engine
+    (caution,) = analysed(mixed).cautions
+    assert "different runners" in caution.message
+
+
+def test_two_sets_of_different_runners_are_compared_with_a_caution(tmp_path: Path) -> None:
+    sweep = without_files(tmp_path, noise=0.005)
+    found = compare(sweep.records, in_containers(in_containers(sweep, "leveldb"), "rocksdb").records)
+    assert any("different runners" in caution.message for caution in found.cautions)
+
+
 def with_fact(sweep: Sweep, group: str, name: str, value: object) -> Sweep:
     first = sweep.records[0].environment
     facts = {**first.facts, group: {**first.facts.get(group, {}), name: value}}
