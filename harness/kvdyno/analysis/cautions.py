@@ -1,7 +1,7 @@
 """What a reader must know before trusting the numbers: conditions that differ, and points that wobble.
 
-Results of different runners, hosts, caps or builds are compared only with a caution that says so; runners that
-an experiment names itself need none.
+Results of different runners, hosts, caps or builds are compared only with a caution that says so; runners
+that an experiment names itself need none.
 """
 
 from __future__ import annotations

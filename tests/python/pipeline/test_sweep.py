@@ -17,7 +17,7 @@ from kvdyno import pipeline
 from kvdyno.errors import EngineError, Interrupted, StoreError, UsageError
 from kvdyno.model.point import Plan, Run
 from kvdyno.model.project import Project
-from kvdyno.model.record import Record
+from kvdyno.model.record import LASTING_FACTS, Record
 from kvdyno.runner import Progress
 from kvdyno.store import lock
 
@@ -170,7 +170,7 @@ def test_a_renamed_engine_is_not_measured_again(project: Project, whole: Plan) -
     assert set(found.estimates["label"]) == {"new"}
 
 
-@pytest.mark.parametrize("fact", pipeline.LASTING_FACTS)
+@pytest.mark.parametrize("fact", LASTING_FACTS)
 def test_other_conditions_are_measured_again(project: Project, whole: Plan, fact: str) -> None:
     pipeline.sweep(project, whole, how=UNCAPPED, observer=Diary())
     for path in project.runs.glob("fakedb.a.*/*/record.json"):

@@ -1,0 +1,32 @@
+"""Wires the stages: from an experiment's name to a plan, to records, to a report. Prints nothing.
+
+A module for each thing that a person asks for: planning, reuse of what is stored, the sweep, conclusions, and
+the machine itself.
+"""
+
+from .conclusions import analyse, compare, query, summarise, write_report
+from .machine import clean, examine
+from .planning import Request, make_plan
+from .reuse import Confinement, corrupt, remaining, reusable, stored
+from .sweep import Observer, SweepResult, new_sweep_id, sweep
+
+__all__ = [
+    "Confinement",
+    "Observer",
+    "Request",
+    "SweepResult",
+    "analyse",
+    "clean",
+    "compare",
+    "corrupt",
+    "examine",
+    "make_plan",
+    "new_sweep_id",
+    "query",
+    "remaining",
+    "reusable",
+    "stored",
+    "summarise",
+    "sweep",
+    "write_report",
+]

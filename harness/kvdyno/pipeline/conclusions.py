@@ -1,0 +1,95 @@
+"""From records to analyses, reports, comparisons and answers.
+
+Statistics and figures bring libraries that take seconds to import: only who needs them imports them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from kvdyno.errors import UsageError
+from kvdyno.model.experiment import Experiment
+from kvdyno.model.point import Plan
+from kvdyno.model.project import Project
+from kvdyno.model.record import Record
+from kvdyno.model.results import Analysis, Comparison, ReportPaths, Summary
+from kvdyno.store import RunIndex, RunStore
+
+
+def analyse(project: Project, whole: Plan, *, records: Iterable[Record]) -> Analysis:
+    """All that these records say of this plan."""
+    from kvdyno import analysis
+
+    store = RunStore(project.runs)
+    found = list(records)
+    run_dirs = {record.run_id: store.run_dir(record) for record in found}
+    return analysis.analyse(whole.experiment, whole, found, run_dirs=run_dirs)
+
+
+def write_report(
+    project: Project,
+    found: Analysis,
+    experiment: Experiment,
+    *,
+    commands: Sequence[str],
+    partial: bool = False,
+    uncapped: bool = False,
+) -> ReportPaths:
+    """Figures, tables and the HTML page, under results/reports/<experiment>-<profile>[-partial][-uncapped]/.
+
+    A partial or uncapped look never takes the place of the whole one; what an earlier report has left in the
+    same folder goes.
+    """
+    from kvdyno import report
+
+    words = (experiment.name, experiment.profile.name, "partial" * partial, "uncapped" * uncapped)
+    out = project.reports / "-".join(filter(None, words))
+    paths = report.write_report(found, experiment, out=out, commands=commands)
+    _remove_stale({*paths.figures, *paths.tables}, folders=(out / "figures", out / "tables"))
+    return paths
+
+
+def _remove_stale(written: Container[Path], *, folders: Iterable[Path]) -> None:
+    """Only then is all that lies beside a page also in it."""
+    for path in (path for folder in folders for path in folder.iterdir() if path.is_file()):
+        if path not in written:
+            path.unlink()
+
+
+def summarise(found: Analysis) -> Summary:
+    """The few lines that matter most."""
+    from kvdyno import report
+
+    return report.summarise(found)
+
+
+def compare(project: Project, before: str, after: str) -> Comparison:
+    """Two sets of records, point by point. A set is a sweep's id, an engine's label, or a results folder."""
+    from kvdyno import analysis
+
+    return analysis.compare(_record_set(project, before), _record_set(project, after))
+
+
+def _record_set(project: Project, name: str) -> list[Record]:
+    every = list(RunStore(project.runs).records())
+    chosen = [r for r in every if name in (r.sweep_id, r.point.label)]
+    if not chosen and Path(name).is_dir():
+        chosen = list(RunStore(Path(name) / project.runs.name).records())
+    if not chosen:
+        known = sorted({r.sweep_id for r in every} | {r.point.label for r in every})
+        raise UsageError(
+            f"no records of {name!r}: expected a sweep, an engine's label or a results folder",
+            where="kvdyno compare",
+            remedy=f"known: {', '.join(known) or 'none yet; run an experiment first'}",
+        )
+    return chosen
+
+
+def query(project: Project, sql: str, *, records: Iterable[Record]) -> pd.DataFrame:
+    """The answer to a question about the table `metrics` of these records, which become the index."""
+    index = RunIndex(project.runs / "index.parquet")
+    index.rebuild(records)
+    return index.query(sql)

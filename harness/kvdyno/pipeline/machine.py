@@ -1,0 +1,68 @@
+"""The machine itself: what it lacks for fair measurements, and what killed sweeps left on it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Collection, Mapping
+
+from kvdyno import catalog, doctor
+from kvdyno.errors import EngineError, HostError, KvdynoError, SpecError
+from kvdyno.model.engine import RunnerName
+from kvdyno.model.project import Project
+from kvdyno.runner import Surveyor, Warden, choose_warden, tidy
+from kvdyno.store import RunStore, SweepLock
+
+from .sweep import new_sweep_id
+
+_TRIAL_CAP_BYTES = 64 << 20
+
+
+def clean(project: Project, *, snapshots: bool) -> tuple[str, ...]:
+    """Remove what killed sweeps left and, if asked, the snapshots; returns names. Records stay."""
+    with SweepLock(project.root):
+        store = RunStore(project.runs)
+        removed = [str(path) for path in store.clean()]
+        with contextlib.closing(_any_warden()) as warden:
+            removed += tidy(project, wardens=(warden,), snapshots=snapshots)
+        return tuple(removed)
+
+
+def _any_warden() -> Warden:
+    """No cap is needed to tidy up; where cgroups can be made, leftover ones are removed too."""
+    try:
+        return choose_warden(new_sweep_id())
+    except HostError:
+        return choose_warden(new_sweep_id(), uncapped=True)
+
+
+def examine(project: Project, *, runner: RunnerName = "local") -> tuple[doctor.Finding, ...]:
+    """What this machine lacks for fair measurements; a small cap is tried out and taken away again."""
+    confinement: str | HostError
+    engines: Collection[str] | KvdynoError
+    try:
+        warden = choose_warden(new_sweep_id(), runner=runner)
+        with contextlib.closing(warden), warden.cage(cap_bytes=_TRIAL_CAP_BYTES):
+            confinement = f"{warden.kind}: {warden.why}"
+    except HostError as refusal:
+        confinement = refusal
+    try:
+        engines = dict(catalog.discover(project, runner=runner))  # so that each is looked at
+    except (EngineError, SpecError, HostError) as refusal:
+        engines = refusal
+    return doctor.examine(
+        project,
+        environment=Surveyor(project).survey(),
+        confinement=confinement,
+        engines=engines,
+        docker=_docker_facts(),
+        runner=runner,
+    )
+
+
+def _docker_facts() -> Mapping[str, object] | HostError:
+    from kvdyno.runner.docker import docker_facts
+
+    try:
+        return docker_facts()
+    except HostError as refusal:
+        return refusal

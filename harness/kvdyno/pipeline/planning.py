@@ -1,0 +1,70 @@
+"""From what a person asks for to a plan. Nothing runs but `--describe`."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from kvdyno import catalog, plan, spec
+from kvdyno.errors import EngineError, UsageError
+from kvdyno.model.engine import Engine, RunnerName
+from kvdyno.model.image import REMEDY
+from kvdyno.model.point import Plan
+from kvdyno.model.project import Project
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a person asked for. `engines` are labels to keep; `only` and `exclude` are plan patterns."""
+
+    experiment: str
+    profile: str = "quick"
+    runner: RunnerName = "local"
+    engines: tuple[str, ...] = ()
+    only: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    repeat: int | None = None
+
+    @property
+    def partial(self) -> bool:
+        """Whether it may leave out a part of the experiment. Fewer repetitions leave nothing out."""
+        return bool(self.engines or self.only or self.exclude)
+
+
+def make_plan(project: Project, request: Request) -> tuple[Mapping[str, Engine], Plan]:
+    """Discover the engines, check the experiment, resolve its points. Nothing runs but `--describe`."""
+    engines = catalog.discover(project, runner=request.runner)
+    with _worded_for(request.runner):
+        experiment = spec.load_experiment(
+            request.experiment,
+            project=project,
+            catalog=engines,
+            profile=request.profile,
+            engines=request.engines or None,
+        )
+    whole = plan.make_plan(experiment, catalog=engines, project=project)
+    if request.runner == "docker":
+        _demand_images(whole)
+    return engines, plan.select(whole, only=request.only, exclude=request.exclude, repeat=request.repeat)
+
+
+@contextlib.contextmanager
+def _worded_for(runner: RunnerName) -> Iterator[None]:
+    """What is missing for Docker is an image."""
+    try:
+        yield
+    except EngineError as error:
+        if runner != "docker":
+            raise
+        raise EngineError(error.message, where=error.where, remedy=REMEDY) from error
+
+
+def _demand_images(whole: Plan) -> None:
+    for point in whole.points:
+        if point.engine.external:
+            raise UsageError(
+                f"{point.axes['engine']} cannot be run by docker: an upstream ycsb has no image",
+                where="--runner",
+                remedy="choose other engines with --engines",
+            )

@@ -1,0 +1,135 @@
+"""A sweep: measures what is not stored yet, and tells an observer of it."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime as dt
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from kvdyno import catalog
+from kvdyno.errors import EngineError, Interrupted
+from kvdyno.model.engine import Engine
+from kvdyno.model.point import Plan, Run
+from kvdyno.model.project import Project
+from kvdyno.model.record import Record
+from kvdyno.runner import LocalRunner, Progress
+from kvdyno.store import RunStore, SweepLock
+
+from .reuse import Confinement, reusable
+
+
+@dataclass(frozen=True)
+class SweepResult:
+    """What a sweep left: records of this plan in its order, and how many of them were measured now."""
+
+    plan: Plan
+    records: tuple[Record, ...]
+    measured: int
+    reused: int
+
+
+class Observer(Protocol):
+    """Who watches a sweep. Called from the sweep's own thread."""
+
+    def started(self, total: int, *, confined: str, removed: Sequence[str]) -> None:
+        """The sweep begins: `total` runs to measure, how they are confined, which leftovers were removed."""
+
+    def load_started(self, run: Run) -> None:
+        """A load begins, before the first run or (where a snapshot got lost) inside one."""
+
+    def run_started(self, run: Run, *, number: int) -> None:
+        """A run begins; runs count from 1."""
+
+    def progress(self, progress: Progress) -> None:
+        """The driver tells how far it is."""
+
+    def run_ended(self, record: Record) -> None:
+        """A run's record (or a load's) is stored."""
+
+
+def sweep(project: Project, whole: Plan, *, how: Confinement, observer: Observer) -> SweepResult:
+    """Measure what is not stored yet, in the plan's order; every run ends in a record.
+
+    Raises BusyError if another sweep holds this machine, HostError if the machine lacks what is needed,
+    EngineError if an engine was built anew since it was planned, Interrupted on Ctrl-C; what was finished is
+    stored in any case.
+    """
+    with SweepLock(project.root), _resumable(force=how.force):
+        store = RunStore(project.runs)
+        store.clean()
+        records = dict(reusable(project, whole, how=how))
+        reused = len(records)
+        todo = [(order, run) for order, run in enumerate(whole.runs, 1) if run.name not in records]
+        with LocalRunner(
+            project,
+            sweep_id=new_sweep_id(),
+            loads=_WatchedLoads(store, observer),
+            uncapped=how.uncapped,
+            cpus=how.cpus,
+            runners={point.engine.runner for point in whole.points},
+        ) as runner:
+            observer.started(len(todo), confined=runner.confinement, removed=runner.removed_leftovers)
+            runner.prepare(todo, progress=observer.progress, force_snapshots=how.force)
+            for number, (order, run) in enumerate(todo, 1):
+                _demand_same_build(run.point.engine)
+                observer.run_started(run, number=number)
+                run_dir = store.begin(run)
+                record = runner.execute(
+                    run, run_dir=run_dir, order=order, progress=observer.progress, force_snapshot=how.force
+                )
+                store.commit(record, run_dir=run_dir)
+                records[run.name] = record
+                observer.run_ended(record)
+    ordered = tuple(records[run.name] for run in whole.runs)
+    return SweepResult(plan=whole, records=ordered, measured=len(todo), reused=reused)
+
+
+def _demand_same_build(engine: Engine) -> None:
+    """The plan's identities speak of the build that was hashed for them."""
+    if catalog.is_current(engine):
+        return
+    raise EngineError(
+        "rebuilt during the sweep; what was finished is stored",
+        where=str(engine.binary),
+        remedy="run the same command again: it measures the new build",
+    )
+
+
+@contextlib.contextmanager
+def _resumable(*, force: bool) -> Iterator[None]:
+    """Whenever a sweep is stopped, it says how to go on."""
+    remedy = (
+        "run the same command without --force: it measures only what is not stored; with it, all again"
+        if force
+        else "run the same command again: it goes on where it stopped"
+    )
+    try:
+        yield
+    except (KeyboardInterrupt, Interrupted) as stop:
+        said = stop.message if isinstance(stop, Interrupted) else "stopped; what was finished is stored"
+        raise Interrupted(said, remedy=remedy) from None
+
+
+class _WatchedLoads:
+    """The store as the runner sees it for loads, with the observer told."""
+
+    def __init__(self, store: RunStore, observer: Observer) -> None:
+        self._store = store
+        self._observer = observer
+
+    def begin(self, run: Run) -> Path:
+        self._observer.load_started(run)
+        return self._store.begin(run)
+
+    def commit(self, record: Record, *, run_dir: Path) -> None:
+        self._store.commit(record, run_dir=run_dir)
+        self._observer.run_ended(record)
+
+
+def new_sweep_id(now: Callable[[], dt.datetime] = lambda: dt.datetime.now(dt.UTC)) -> str:
+    """Sorts by time, and is unique."""
+    return f"{now():%Y%m%dT%H%M%S}-{secrets.token_hex(4)}"
