@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "core/budget.h"
 #include "kvdyno/base/clock.h"
 
 namespace chunkstore {
@@ -270,10 +271,9 @@ uint64_t Maintenance::CacheBytes() const {
   // A reorganisation holds an output of up to twice the chunk size, a growing buffer's copy of it,
   // a group's logs, and reads tables ahead.
   const uint64_t buffers = (uint64_t{4} << 20) + 4 * options.chunk_size + policy_.GroupBytes();
-  // What allocators keep beyond what is counted, and the process's own, measured on resident sets.
-  const uint64_t slack = (uint64_t{14} << 20) + options.memory_budget / 32;
   const uint64_t spare = state_.spare_pages.most();
-  const uint64_t taken = state_.ring->memory() + index_bytes_ + slack + spare +
+  const uint64_t taken = state_.ring->memory() + index_bytes_ +
+                         ProcessReserve(options.memory_budget) + spare +
                          buffers * static_cast<uint64_t>(std::max(options.background_threads, 1));
   const uint64_t least = options.memory_budget / 8;
   return taken + least < options.memory_budget ? options.memory_budget - taken : least;

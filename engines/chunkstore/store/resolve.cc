@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/budget.h"
 #include "kvdyno/base/file_system.h"
 #include "kvdyno/base/units.h"
 
@@ -90,18 +91,19 @@ Status CheckGiven(const Options& given) {
   return Status::Ok();
 }
 
-// Fixed caches and the ring must leave room for each other.
+// Fixed caches and the ring must leave room for each other and for what no option names.
 Status CheckBudget(const Options& resolved) {
-  uint64_t sum = 3 * resolved.stage_size;
+  const uint64_t reserve = ProcessReserve(resolved.memory_budget);
+  uint64_t sum = 3 * resolved.stage_size + reserve;
   for (const uint64_t size :
        {resolved.munk_cache_size, resolved.row_cache_size, resolved.block_cache_size}) {
     if (size != Options::kAdaptive) sum += std::min(size, resolved.memory_budget);
   }
   if (sum <= resolved.memory_budget) return Status::Ok();
-  return Status::InvalidArgument("open chunkstore: option memory_budget: expected at least " +
-                                 kvdyno::FormatBytes(sum) +
-                                 " (three stages and the caches of fixed size), got " +
-                                 kvdyno::FormatBytes(resolved.memory_budget));
+  return Status::InvalidArgument(
+      "open chunkstore: option memory_budget: expected at least " + kvdyno::FormatBytes(sum) +
+      " (three stages, the caches of fixed size, and " + kvdyno::FormatBytes(reserve) +
+      " for the process), got " + kvdyno::FormatBytes(resolved.memory_budget));
 }
 
 }  // namespace

@@ -163,15 +163,16 @@ TEST(ResolveOptions, FixedSizesMustFitTheBudget) {
   Options given;
   given.memory_budget = 64 * kMiB;
   given.stage_size = 8 * kMiB;
-  given.munk_cache_size = 20 * kMiB;
-  given.row_cache_size = 10 * kMiB;
-  given.block_cache_size = 10 * kMiB;
-  Resolve(given, 0);
-  given.block_cache_size = 10 * kMiB + 1;
+  given.munk_cache_size = 8 * kMiB;
+  given.row_cache_size = 8 * kMiB;
+  given.block_cache_size = 8 * kMiB;
+  Resolve(given, 0);  // 16 MiB are the process's
+  given.block_cache_size = 8 * kMiB + 1;
   Options resolved;
   const Status status = ResolveOptions(given, 0, &resolved);
   EXPECT_EQ(status.code(), Code::kInvalidArgument);
-  for (const char* part : {"option memory_budget", "expected at least", "three stages", "got 64"}) {
+  for (const char* part : {"option memory_budget", "expected at least", "three stages",
+                           "16MiB for the process", "got 64"}) {
     EXPECT_NE(status.message().find(part), std::string::npos) << status.message();
   }
   // No sum overflows.
@@ -179,7 +180,7 @@ TEST(ResolveOptions, FixedSizesMustFitTheBudget) {
   EXPECT_EQ(ResolveOptions(given, 0, &resolved).code(), Code::kInvalidArgument);
   given.munk_cache_size = given.row_cache_size = given.block_cache_size = Options::kAdaptive;
   Resolve(given, 0);
-  given.stage_size = 22 * kMiB;
+  given.stage_size = 17 * kMiB;
   EXPECT_EQ(ResolveOptions(given, 0, &resolved).code(), Code::kInvalidArgument);
 }
 
