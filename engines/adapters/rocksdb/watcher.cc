@@ -91,6 +91,8 @@ void Watcher::OnFlushBegin(rocksdb::DB*, const rocksdb::FlushJobInfo& job) {
 
 void Watcher::OnFlushCompleted(rocksdb::DB*, const rocksdb::FlushJobInfo& job) {
   EndJob(job.job_id, "bytes=" + std::to_string(job.table_properties.data_size));
+  const std::lock_guard lock(mutex_);
+  ++flushes_;
 }
 
 void Watcher::OnCompactionBegin(rocksdb::DB*, const rocksdb::CompactionJobInfo& job) {
@@ -106,6 +108,7 @@ void Watcher::OnCompactionCompleted(rocksdb::DB*, const rocksdb::CompactionJobIn
                          " written_bytes=" + std::to_string(job.stats.total_output_bytes));
   const std::lock_guard lock(mutex_);
   compaction_read_bytes_ += read;
+  ++(job.base_input_level == 0 ? level0_compactions_ : deep_compactions_);
 }
 
 void Watcher::OnTableFileCreated(const rocksdb::TableFileCreationInfo& file) {
@@ -135,12 +138,15 @@ void Watcher::Sample(std::vector<Counter>* counters) {
   const std::lock_guard lock(mutex_);
   LookLocked();
   stalls_.Sample(NowNs(), counters);
-  const auto add = [&](const char* name, uint64_t bytes) {
-    counters->push_back({name, static_cast<double>(bytes), "byte", true});
+  const auto add = [&](const char* name, uint64_t value, const char* unit) {
+    counters->push_back({name, static_cast<double>(value), unit, true});
   };
-  add("flush_write_bytes", flushed_bytes_);
-  add("compact_read_bytes", compaction_read_bytes_);
-  add("compact_write_bytes", compacted_bytes_);
+  add("flushes", flushes_, "count");
+  add("level0_compactions", level0_compactions_, "count");
+  add("deep_compactions", deep_compactions_, "count");
+  add("flush_write_bytes", flushed_bytes_, "byte");
+  add("compact_read_bytes", compaction_read_bytes_, "byte");
+  add("compact_write_bytes", compacted_bytes_, "byte");
 }
 
 }  // namespace kvdyno::rocks

@@ -57,7 +57,10 @@ class Watcher final : public rocksdb::EventListener {
   std::mutex mutex_;           // guards all that follows
   rocksdb::DB* db_ = nullptr;  // null: not open
   StallLog stalls_;
-  std::map<int, Event> jobs_;  // under way, by RocksDB's number
+  std::map<int, Event> jobs_;        // under way, by RocksDB's number
+  uint64_t flushes_ = 0;             // that ended, as the compactions below
+  uint64_t level0_compactions_ = 0;  // from level 0
+  uint64_t deep_compactions_ = 0;    // from deeper levels
   uint64_t flushed_bytes_ = 0;
   uint64_t compacted_bytes_ = 0;
   uint64_t compaction_read_bytes_ = 0;

@@ -152,6 +152,8 @@ TEST_F(Watched, AStopByLevel0IsSeenWithItsCause) {
   EXPECT_EQ(Counted("write_stopped"), 0);
   EXPECT_GT(Counted("compact_write_bytes"), 0);
   EXPECT_GE(Counted("flush_write_bytes"), 4000);
+  EXPECT_GE(Counted("flushes"), 4);
+  EXPECT_GE(Counted("level0_compactions"), 1);
   EXPECT_GE(Counted("found_level0_stop"), 1) << "RocksDB's own count";
 }
 
