@@ -217,6 +217,24 @@ TEST_F(LoadOfATime, EndsWithRecordsLeft) {
   EXPECT_EQ(PhaseNames(), (std::vector<std::string>{"load", "settle", "build"}));
 }
 
+TEST_F(LoadOfATime, CanBePaced) {
+  engine_.hook = [&](std::string_view call, std::string_view) {
+    if (call == "insert" && engine_.rows.size() == 10) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+    return Status::Ok();
+  };
+  ASSERT_EQ(Drive({"-load"}, {"recordcount=200", "load.target=1000"}), 0);
+  EXPECT_EQ(engine_.rows.size(), 200u);
+  EXPECT_GE(Phase("load")["seconds"].get<double>(), 0.19);
+  // 100 of 200 records waited, 50 ms on average.
+  EXPECT_GE(MetricOf("load", "insert.latency.p75"), 30e6);
+  EXPECT_LE(MetricOf("load", "insert.service.p75"), 30e6);
+
+  ASSERT_EQ(Drive({"-load"}, {"recordcount=1000000", "load.target=1000", "load.seconds=0.1"}), 0);
+  EXPECT_LE(MetricOf("load", "operations"), 100) << "no faster than asked";
+}
+
 TEST_F(LoadOfATime, IsNotFollowedByOperations) {
   EXPECT_EQ(Drive({"-load", "-run"}, {"operationcount=1", "load.seconds=1"}), 1);
   EXPECT_NE(errors_.find("load.seconds: expected -load alone"), std::string::npos) << errors_;

@@ -125,7 +125,7 @@ Status Run::MakeClients() {
   }
   crew_ = std::make_unique<Crew>(count);
   // Open loop: sleeping clients wake up when they mean to, not up to 50 microseconds later.
-  if (workload_.paced()) crew_->Run([](uint64_t) { prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0); });
+  if (workload_.Shape().paced) crew_->Run([](uint64_t) { prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0); });
   if (Status status = MakeProbe(); !status.ok()) return status;
   return MakeObserver(std::move(recorders));
 }
@@ -165,7 +165,7 @@ void Run::Phases() {
 bool Run::Load() {
   const Limits limits = {.operations = static_cast<uint64_t>(settings_.record_count),
                          .seconds = settings_.load_seconds};
-  const bool done = WorkPhase("load", limits, &Client::Load);
+  const bool done = WorkPhase("load", limits, Stream::kLoad);
   const PhaseResult& load = outcome_->phases.back();
   std::fputs(FinalLines("Load", load.seconds, load.tally->operations()).c_str(), stdout);
   if (!done) return false;
@@ -179,14 +179,14 @@ void Run::Transact() {
       .operations = OrUnlimited(static_cast<uint64_t>(settings_.warmup_operations)),
       .seconds = settings_.warmup_seconds};
   const bool warms_up = settings_.warmup_operations > 0 || settings_.warmup_seconds > 0;
-  if (warms_up && !WorkPhase("warmup", warmup, &Client::Transact)) return;
+  if (warms_up && !WorkPhase("warmup", warmup, Stream::kMix)) return;
 
   const Limits limits = {
       .operations = OrUnlimited(static_cast<uint64_t>(settings_.operation_count)),
       .bytes_written = OrUnlimited(settings_.measure_bytes),
       .seconds = settings_.measure_seconds};
   const size_t first = outcome_->phases.size();
-  const bool done = WorkPhase("measure", limits, &Client::Transact);
+  const bool done = WorkPhase("measure", limits, Stream::kMix);
   const PhaseResult& measure = outcome_->phases.back();
   std::fputs(FinalLines("Run", measure.seconds, measure.tally->operations()).c_str(), stdout);
   if (!done) return;
@@ -204,12 +204,11 @@ bool Run::Rest(double seconds) {
   return !stop_->requested();
 }
 
-bool Run::WorkPhase(const std::string& name, const Limits& limits,
-                    void (Client::*work)(PhaseWork*)) {
+bool Run::WorkPhase(const std::string& name, const Limits& limits, Stream stream) {
   Begin(name, limits, true);
   if (probe_ != nullptr) probe_->Begin();
-  PhaseWork shared(limits, clients_.size(), workload_.paced(), clock_);
-  crew_->Run([&](uint64_t i) { (clients_[i].get()->*work)(&shared); });
+  PhaseWork shared(limits, clients_.size(), workload_.paced(stream), clock_);
+  crew_->Run([&](uint64_t i) { clients_[i]->Work(stream, &shared); });
   End();
   // The phase does not wait for a write of the probe, which may hang in a stall.
   if (probe_ != nullptr) outcome_->phases.back().probe = probe_->End();

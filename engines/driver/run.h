@@ -42,7 +42,7 @@ class Run {
   // Each of these false when the run is over.
   bool Load();
   bool Rest(double seconds);
-  bool WorkPhase(const std::string& name, const Limits& limits, void (Client::*work)(PhaseWork*));
+  bool WorkPhase(const std::string& name, const Limits& limits, Stream stream);
   // Lets the engine finish its work; no phase when it was not asked to, or cannot.
   bool SettlePhase(const std::string& name, bool asked);
 

@@ -57,47 +57,33 @@ Client::Client(const Workload& workload, uint64_t number, std::unique_ptr<Sessio
       key_buffer_(workload.keys().max_size()),
       recorder_(workload.Shape()) {}
 
-void Client::Load(PhaseWork* work) {
-  request_.operation = Operation::kInsert;
-  for (;;) {
-    const Budget::Share share = work->budget.TakeOperations();
-    if (share.count == 0) return;
-    for (uint64_t i = 0; i < share.count; ++i) {
-      if (stop_->requested()) return;
-      PrepareWrite(workload_.LoadIndex(share.first + i), 0);
-      const uint64_t start = clock_.NowNs();
-      const Status status = session_->Insert(request_.key, request_.value);
-      if (!Finish<false>(status, start, start, clock_.NowNs(), work)) return;
-    }
-  }
-}
-
-void Client::Transact(PhaseWork* work) {
+void Client::Work(Stream stream, PhaseWork* work) {
   bytes_share_ = 0;
-  if (workload_.paced()) {
-    TransactLoop<true>(work);
+  const bool paced = workload_.paced(stream);
+  if (stream == Stream::kLoad) {
+    paced ? Loop<Stream::kLoad, true>(work) : Loop<Stream::kLoad, false>(work);
   } else {
-    TransactLoop<false>(work);
+    paced ? Loop<Stream::kMix, true>(work) : Loop<Stream::kMix, false>(work);
   }
 }
 
-template <bool kPaced>
-void Client::TransactLoop(PhaseWork* work) {
+template <Stream kStream, bool kPaced>
+void Client::Loop(PhaseWork* work) {
   Arrivals arrivals;
   if constexpr (kPaced) {
-    if (Status status = workload_.MakeArrivals(number_, &arrivals); !status.ok()) {
-      return stop_->Fail({std::move(status)});
+    if (Status s = workload_.MakeArrivals(kStream, number_, &arrivals); !s.ok()) {
+      return stop_->Fail({std::move(s)});
     }
   }
-  const bool all_dealt = TransactUntilEnd<kPaced>(work, &arrivals);
+  const bool all_dealt = UntilEnd<kStream, kPaced>(work, &arrivals);
   if (kPaced && !all_dealt) {
     const uint64_t end = std::min(clock_.NowNs(), work->deadline_ns);
     recorder_.Active().arrivals_missed += arrivals.CountBefore(end - work->start_ns);
   }
 }
 
-template <bool kPaced>
-bool Client::TransactUntilEnd(PhaseWork* work, [[maybe_unused]] Arrivals* arrivals) {
+template <Stream kStream, bool kPaced>
+bool Client::UntilEnd(PhaseWork* work, [[maybe_unused]] Arrivals* arrivals) {
   if (work->counts_bytes && !SpendBytes(0, work)) return false;
   for (;;) {
     const Budget::Share share = work->budget.TakeOperations();
@@ -110,11 +96,20 @@ bool Client::TransactUntilEnd(PhaseWork* work, [[maybe_unused]] Arrivals* arriva
         // Before preparing: an insert that has taken its key number must not be abandoned.
         if (!WaitUntil(intended, work->deadline_ns)) return false;
       }
-      Prepare(operations_.Next(random_));
+      if constexpr (kStream == Stream::kLoad) {
+        request_.operation = Operation::kInsert;
+        PrepareWrite(workload_.LoadIndex(share.first + i), 0);
+      } else {
+        Prepare(operations_.Next(random_));
+      }
       const uint64_t start = clock_.NowNs();
       const Status status = Execute();
       const uint64_t end = clock_.NowNs();
-      if (request_.operation == Operation::kInsert && status.ok()) new_keys_->Acknowledge(number_);
+      if constexpr (kStream == Stream::kMix) {
+        if (request_.operation == Operation::kInsert && status.ok()) {
+          new_keys_->Acknowledge(number_);
+        }
+      }
       if (!Finish<kPaced>(status, kPaced ? intended : start, start, end, work)) return false;
     }
   }

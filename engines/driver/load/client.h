@@ -3,7 +3,7 @@
 // The loop allocates, logs and formats nothing once buffers have grown, and writes no cache line
 // that another client reads, but for taking shares and new keys.
 //
-// Threads: Load and Transact run on the client's thread; `recorder` is shared with one observer.
+// Threads: Work runs on the client's thread; `recorder` is shared with one observer.
 #pragma once
 
 #include <cstdint>
@@ -41,11 +41,8 @@ class alignas(kCacheLine) Client {
                      KeySequence* new_keys, const FastClock& clock, StopSignal* stop,
                      std::unique_ptr<Client>* client);
 
-  // Inserts shares of the load's keys until none is left or the run stops.
-  void Load(PhaseWork* work);
-
-  // Draws operations until a limit is reached or the run stops.
-  void Transact(PhaseWork* work);
+  // Works through the stream until a limit is reached or the run stops.
+  void Work(Stream stream, PhaseWork* work);
 
   Recorder& recorder() { return recorder_; }
 
@@ -62,11 +59,11 @@ class alignas(kCacheLine) Client {
   Client(const Workload& workload, uint64_t number, std::unique_ptr<Session> session,
          KeySequence* new_keys, const FastClock& clock, StopSignal* stop);
 
-  template <bool kPaced>
-  void TransactLoop(PhaseWork* work);
-  // The work of TransactLoop; returns whether all operations were dealt.
-  template <bool kPaced>
-  bool TransactUntilEnd(PhaseWork* work, Arrivals* arrivals);
+  template <Stream kStream, bool kPaced>
+  void Loop(PhaseWork* work);
+  // The work of Loop; returns whether all operations were dealt.
+  template <Stream kStream, bool kPaced>
+  bool UntilEnd(PhaseWork* work, Arrivals* arrivals);
   bool WaitUntil(uint64_t intended_ns, uint64_t deadline_ns) const;
 
   void Prepare(Operation operation);

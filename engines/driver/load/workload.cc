@@ -53,10 +53,16 @@ ScanLengthDistribution ScanDistributionOf(const std::string& name) {
   return ScanLengthDistribution::kUniform;
 }
 
-Status MakeArrivalSpec(const Settings& settings, ArrivalSpec* spec) {
-  spec->poisson = settings.arrivals == "poisson";
-  spec->operations_per_second = settings.target;
-  spec->thread_count = static_cast<uint64_t>(settings.thread_count);
+ArrivalSpec Arriving(const Settings& settings, double operations_per_second) {
+  ArrivalSpec spec;
+  spec.poisson = settings.arrivals == "poisson";
+  spec.operations_per_second = operations_per_second;
+  spec.thread_count = static_cast<uint64_t>(settings.thread_count);
+  return spec;
+}
+
+Status MakeMixArrivals(const Settings& settings, ArrivalSpec* spec) {
+  *spec = Arriving(settings, settings.target);
   if (settings.limit_file.empty()) return Status::Ok();
   const auto text = ReadTextFile(settings.limit_file);
   if (!text) {
@@ -86,13 +92,14 @@ Status Workload::Make(const Settings& settings, std::unique_ptr<Workload>* workl
   std::array<OperationChooser, 2> operations;
   if (Status s = MakeOperations(settings, &operations); !s.ok()) return s;
   ArrivalSpec arrivals;
-  if (Status s = MakeArrivalSpec(settings, &arrivals); !s.ok()) return s;
+  if (Status s = MakeMixArrivals(settings, &arrivals); !s.ok()) return s;
   workload->reset(new Workload(settings, operations, std::move(arrivals)));
 
   // What clients will make later must not fail then.
-  if ((*workload)->paced()) {
+  for (const Stream stream : {Stream::kLoad, Stream::kMix}) {
+    if (!(*workload)->paced(stream)) continue;
     Arrivals trial;
-    if (Status s = (*workload)->MakeArrivals(0, &trial); !s.ok()) return s;
+    if (Status s = (*workload)->MakeArrivals(stream, 0, &trial); !s.ok()) return s;
   }
   std::unique_ptr<KeyChooser> trial;
   const std::atomic<uint64_t> key_count{static_cast<uint64_t>(settings.record_count)};
@@ -100,7 +107,7 @@ Status Workload::Make(const Settings& settings, std::unique_ptr<Workload>* workl
 }
 
 Workload::Workload(const Settings& settings, const std::array<OperationChooser, 2>& operations,
-                   ArrivalSpec arrivals)
+                   ArrivalSpec mix_arrivals)
     : settings_(settings),
       first_(static_cast<uint64_t>(settings.insert_start)),
       ordered_(settings.insert_order == "ordered"),
@@ -113,7 +120,8 @@ Workload::Workload(const Settings& settings, const std::array<OperationChooser, 
       scan_lengths_(static_cast<uint64_t>(settings.min_scan_length),
                     static_cast<uint64_t>(settings.max_scan_length),
                     ScanDistributionOf(settings.scan_length_distribution), settings.zipfian_const),
-      arrivals_(std::move(arrivals)) {}
+      load_arrivals_(Arriving(settings, settings.load_target)),
+      mix_arrivals_(std::move(mix_arrivals)) {}
 
 bool Workload::Does(Operation operation) const {
   return operations_[0].Share(operation) > 0 || operations_[1].Share(operation) > 0;
@@ -127,7 +135,7 @@ bool Workload::ParseKey(std::string_view key, uint64_t* index) const {
 
 TallyShape Workload::Shape() const {
   TallyShape shape;
-  shape.paced = paced();
+  shape.paced = paced(Stream::kLoad) || paced(Stream::kMix);
   for (size_t i = 0; i < kOperationCount; ++i) {
     shape.used[i] = Does(static_cast<Operation>(i));
   }
@@ -153,8 +161,8 @@ Status Workload::MakeChooser(uint64_t client, const std::atomic<uint64_t>& key_c
   return MakeKeyChooser(spec, chooser);
 }
 
-Status Workload::MakeArrivals(uint64_t client, Arrivals* arrivals) const {
-  ArrivalSpec spec = arrivals_;
+Status Workload::MakeArrivals(Stream stream, uint64_t client, Arrivals* arrivals) const {
+  ArrivalSpec spec = ArrivalsOf(stream);
   spec.thread = client;
   return Arrivals::Make(spec, arrivals);
 }

@@ -32,6 +32,9 @@ class ScanLengths {
   std::unique_ptr<Zipf> zipf_;
 };
 
+// What clients work through: the keys of a load, or operations drawn from the mix.
+enum class Stream { kLoad, kMix };
+
 class Workload {
  public:
   // InvalidArgument names the property that is wrong.
@@ -55,7 +58,7 @@ class Workload {
 
   Status MakeChooser(uint64_t client, const std::atomic<uint64_t>& key_count,
                      std::unique_ptr<KeyChooser>* chooser) const;
-  Status MakeArrivals(uint64_t client, Arrivals* arrivals) const;
+  Status MakeArrivals(Stream stream, uint64_t client, Arrivals* arrivals) const;
 
   const Settings& settings() const { return settings_; }
   const KeyFormat& keys() const { return keys_; }
@@ -67,12 +70,19 @@ class Workload {
   const ScanLengths& scan_lengths() const { return scan_lengths_; }
   // A key that was stored can be missing later only if the mix deletes.
   bool keys_stay() const { return !Does(Operation::kDelete); }
-  bool paced() const { return arrivals_.operations_per_second > 0 || !arrivals_.steps.empty(); }
+  // Whether operations have intended starts.
+  bool paced(Stream stream) const {
+    const ArrivalSpec& spec = ArrivalsOf(stream);
+    return spec.operations_per_second > 0 || !spec.steps.empty();
+  }
 
  private:
   Workload(const Settings& settings, const std::array<OperationChooser, 2>& operations,
-           ArrivalSpec arrivals);
+           ArrivalSpec mix_arrivals);
   bool Does(Operation operation) const;  // whether any client does it
+  const ArrivalSpec& ArrivalsOf(Stream stream) const {
+    return stream == Stream::kLoad ? load_arrivals_ : mix_arrivals_;
+  }
 
   const Settings settings_;
   const uint64_t first_;
@@ -82,7 +92,8 @@ class Workload {
   const ValueSource values_;
   const std::array<OperationChooser, 2> operations_;  // of all other clients, of the writers
   const ScanLengths scan_lengths_;
-  const ArrivalSpec arrivals_;
+  const ArrivalSpec load_arrivals_;
+  const ArrivalSpec mix_arrivals_;
 };
 
 }  // namespace kvdyno

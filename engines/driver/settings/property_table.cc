@@ -104,6 +104,10 @@ void Properties::DescribePhases() {
                  {.effect = "Ends the load after so long, also when records are left; 0: no limit. "
                             "Only without operations afterwards, which expect all records.",
                   .shapes_data = true});
+  table_.Real("load.target", &s.load_target,
+              {.effect = "Records a second that all clients together start in a load (open loop), "
+                         "as target does for the mix; 0: as fast as the engine takes them.",
+               .shapes_data = true});
   table_.Bool("settle", &s.settle,
               Plain("After a load, waits until the engine has written out everything; timed and "
                     "counted as phase settle."));

@@ -50,6 +50,7 @@ struct Settings {
   bool do_load = false;
   bool do_transaction = false;
   double load_seconds = 0;
+  double load_target = 0;
   bool settle = true;
   double sleep_after_load = 0;
   int64_t warmup_operations = 0;
