@@ -61,10 +61,12 @@ def examine(
     Engine, or why it is out of reach.
     """
     facts = environment.facts
+    needed = runner == "docker"
+    # Without an Engine, its cap and its images are not there to be judged.
+    behind = () if needed and isinstance(docker, HostError) else (_cap(confinement), _engines(engines))
     return (
-        _cap(confinement),
-        _engines(engines),
-        *_docker(docker, facts, needed=runner == "docker"),
+        *behind,
+        *_docker(docker, facts, needed=needed),
         *_disk(project, facts),
         _read_ahead(facts),
         *_memory(facts),
@@ -110,9 +112,20 @@ def _docker(docker: Facts | HostError, facts: Facts, *, needed: bool) -> Iterato
     if storage == "vfs":
         found = "vfs: every container copies its image"
         yield Finding(level, "Docker storage", found, "keep its data on ext4 or xfs, for overlay2")
+    yield _base_image(docker, level=level)
     profile = docker["docker.seccomp"]
     blocked = "" if profile in ("none", "unconfined") else "; recent ones block io_uring"
     yield Finding("ok", "Docker seccomp", f"profile {profile}{blocked}")
+
+
+def _base_image(docker: Facts, *, level: Level) -> Finding:
+    """Whether images can be built on something. Whether a registry is in reach only a pull can tell."""
+    if docker["images.base"]:
+        return Finding("ok", "base image", docker["images.base"])
+    if docker["images.debootstrap"]:
+        return Finding("ok", "base image", "none here; make images pulls one, or makes one with debootstrap")
+    found = "none here, and no debootstrap to make one with: a registry must be in reach"
+    return Finding(level, "base image", found, "apt-get install debootstrap")
 
 
 def _disk(project: Project, facts: Facts) -> Iterator[Finding]:

@@ -29,7 +29,7 @@ def doctor(runner: RunnerOption = "local", data: DataOption = None, json: JsonOp
     if bad:
         raise HostError(
             f"not fit to measure: {', '.join(finding.what for finding in bad)}",
-            remedy="; ".join(finding.remedy for finding in bad),
+            remedy="; ".join(dict.fromkeys(finding.remedy for finding in bad)),
         )
 
 

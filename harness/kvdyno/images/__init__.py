@@ -3,7 +3,7 @@
 What an image is called, holds and promises is `kvdyno.model.image`'s business.
 """
 
-from .base import Base, find_base
+from .base import Base, base_here, can_make_base, find_base
 from .build import build_engine
 from .harness import HARNESS_IMAGE, build_harness
 from .look import ImageState, image_states
@@ -12,8 +12,10 @@ __all__ = [
     "HARNESS_IMAGE",
     "Base",
     "ImageState",
+    "base_here",
     "build_engine",
     "build_harness",
+    "can_make_base",
     "find_base",
     "image_states",
 ]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable
@@ -41,10 +43,10 @@ def find_base(project: Project, *, named: str | None = None, say: Callable[[str]
     Raises HostError when there is none, with the way to get it.
     """
     client = connect()
-    for name in (named,) if named else (PULLED, MADE):
-        if _is_here(client, name):
-            say(f"base image: {name}, which is here already")
-            return _base(client, name)
+    here = base_here(client, named=named)
+    if here:
+        say(f"base image: {here}, which is here already")
+        return _base(client, here)
     wanted = named or PULLED
     trouble = _pull(wanted)
     if trouble is None:
@@ -61,12 +63,18 @@ def find_base(project: Project, *, named: str | None = None, say: Callable[[str]
     return _base(client, MADE)
 
 
-def _is_here(client: docker.DockerClient, name: str) -> bool:
-    try:
-        client.images.get(name)
-    except ImageNotFound:
-        return False
-    return True
+def base_here(client: docker.DockerClient, *, named: str | None = None) -> str | None:
+    """The name of the base image that is here: the one `named`, else a usual one; None if there is none."""
+    for name in (named,) if named else (PULLED, MADE):
+        with contextlib.suppress(ImageNotFound):
+            client.images.get(name)
+            return name
+    return None
+
+
+def can_make_base() -> bool:
+    """Whether debootstrap is here, without which a base can only be pulled."""
+    return shutil.which("debootstrap", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin") is not None
 
 
 def _pull(name: str) -> str | None:

@@ -60,9 +60,14 @@ def examine(project: Project, *, runner: RunnerName = "local") -> tuple[doctor.F
 
 
 def _docker_facts() -> Mapping[str, object] | HostError:
+    """Of the Engine and of the images' base. What reaches it takes its time to import."""
+    from kvdyno import images
+    from kvdyno.model.docker_engine import connect
     from kvdyno.runner.docker import docker_facts
 
     try:
-        return docker_facts()
+        with contextlib.closing(connect()) as client:
+            base = images.base_here(client)
+        return {**docker_facts(), "images.base": base, "images.debootstrap": images.can_make_base()}
     except HostError as refusal:
         return refusal

@@ -41,6 +41,24 @@ def test_without_an_engine_the_remedy_is_named(sources: Checkout, tmp_path: Path
     assert "remedy: harness/setup.sh docker" in answer.err
 
 
+def test_doctor_says_once_that_there_is_no_engine(sources: Checkout, tmp_path: Path) -> None:
+    answer = sources.kvdyno("doctor", "--runner", "docker", DOCKER_HOST=f"unix://{tmp_path}/none.sock")
+    assert answer.status == 5
+    assert answer.out.count("no Docker Engine answers") == 1
+    assert "not fit to measure: Docker Engine\n  remedy: harness/setup.sh docker\n" in answer.err
+
+
+@pytest.mark.docker
+def test_doctor_looks_at_the_engine_its_cap_and_its_images(sources: Checkout, base: str) -> None:
+    doctor = ("doctor", "--runner", "docker", "--json")
+    before = {each["what"]: each for each in sources.kvdyno(*doctor).json}
+    assert before["memory cap"]["level"] == before["Docker Engine"]["level"] == "ok"
+    assert {"base image", "Docker seccomp"} <= before.keys()
+    assert sources.kvdyno("images", "build", "--base", base).status == 0
+    after = {each["what"]: each for each in sources.kvdyno(*doctor).json}
+    assert (after["engines"]["level"], after["engines"]["found"]) == ("ok", ENGINE)
+
+
 @pytest.mark.docker
 def test_what_is_missing_or_stale_is_built(sources: Checkout, project: Project, base: str) -> None:
     build = ("images", "build", "--base", base)

@@ -46,7 +46,10 @@ DOCKER: dict[str, object] = {
     "docker.seccomp": "default",
     "docker.memory_limit": True,
     "docker.swap_limit": True,
+    "images.base": "debian:bookworm-slim",
+    "images.debootstrap": True,
 }
+NO_BASE = DOCKER | {"images.base": None}
 NO_DOCKER = HostError("no Docker Engine answers", where="unix:///x", remedy="harness/setup.sh docker")
 
 
@@ -124,6 +127,7 @@ def test_no_engine_is_bad(project: Project) -> None:
         (DOCKER | {"docker.memory_limit": False}, "Docker cap", "bad", "cgroup_enable=memory"),
         (DOCKER | {"docker.swap_limit": False}, "Docker cap", "warn", "swapoff -a"),
         (DOCKER | {"docker.storage_driver": "vfs"}, "Docker storage", "warn", "overlay2"),
+        (NO_BASE | {"images.debootstrap": False}, "base image", "warn", "apt-get install debootstrap"),
     ],
 )
 def test_a_flaw_of_docker_is_as_bad_as_docker_is_needed(
@@ -134,6 +138,23 @@ def test_a_flaw_of_docker_is_as_bad_as_docker_is_needed(
     assert found.level == level
     assert remedy in found.remedy
     assert findings(project, facts, docker=docker)[what].level == "ok"
+
+
+def test_the_engine_that_is_missing_is_said_once(project: Project) -> None:
+    refused = EngineError(NO_DOCKER.message)
+    found = findings(project, GOOD, NO_DOCKER, engines=refused, docker=NO_DOCKER, runner="docker")
+    assert [each.what for each in found.values() if each.level != "ok"] == ["Docker Engine"]
+    assert {"memory cap", "engines"} <= findings(project, GOOD, docker=NO_DOCKER).keys()
+
+
+def test_the_cgroup_version_is_told(project: Project) -> None:
+    assert "cgroup v2" in findings(project, GOOD)["Docker Engine"].found
+
+
+def test_a_base_that_can_be_made_is_no_flaw(project: Project) -> None:
+    found = findings(project, GOOD, docker=NO_BASE, runner="docker")["base image"]
+    assert (found.level, found.remedy) == ("ok", "")
+    assert "debootstrap" in found.found
 
 
 def test_seccomp_is_told(project: Project) -> None:
