@@ -1,6 +1,6 @@
 """What an axis of a grid means to an engine, and the driver properties that experiment keys stand for.
 
-Four axes have words of their own; every other axis is an option of the engine or a property of its driver.
+Five axes have words of their own; every other axis is an option of the engine or a property of its driver.
 """
 
 from __future__ import annotations
@@ -10,7 +10,11 @@ from collections.abc import Iterable, Mapping
 from .engine import Engine, OptionDescription
 
 WORKLOAD, DISTRIBUTION, DATASET, THREADS = "workload", "distribution", "dataset", "threads"
-NAMED_AXES = (WORKLOAD, DISTRIBUTION, DATASET, THREADS)
+DEVICE = "device"
+NAMED_AXES = (WORKLOAD, DISTRIBUTION, DATASET, THREADS, DEVICE)
+
+# The one device that needs no definition: the disk as it is.
+FULL_SPEED = "full-speed"
 
 # The published evaluation's name for scattered Zipf keys, and the skew that it uses throughout.
 ZIPF_SIMPLE = "zipf-simple"
@@ -22,6 +26,7 @@ OPERATIONS = "operationcount"
 THREAD_COUNT = "threadcount"
 KEY_DISTRIBUTION = "requestdistribution"
 THETA = "zipfian_const"
+LOAD_SECONDS = "load.seconds"
 MEASURE_SECONDS = "measure.seconds"
 MEASURE_BYTES = "measure.bytes"
 WARMUP_SECONDS = "warmup.seconds"
@@ -58,6 +63,8 @@ def axis_of(engine: Engine, name: str) -> OptionDescription | None:
     match name:
         case "workload":  # a property of that name is YCSB's, a Java class
             return _axis(name) if prop(OPERATIONS) else None
+        case "device":  # the harness holds the disk, whatever runs on it
+            return _axis(name)
         case "dataset":
             return _axis(name, type="bytes", min=1, scales=True) if prop(RECORDS) else None
         case "threads":

@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import Field
 
 from .engine import Frozen, RunnerName
+from .units import human_bytes
 
 AxisValue = str | int | float | bool
 
@@ -53,6 +54,20 @@ class DeviceLimits(Frozen):
     write_bytes_per_second: int | None = None
     read_iops: int | None = None
     write_iops: int | None = None
+
+    @property
+    def text(self) -> str:
+        """The rates in words: "reads at most 500 MiB/s and 90,000/s; writes at most 450 MiB/s"."""
+        directions = (
+            ("reads", self.read_bytes_per_second, self.read_iops),
+            ("writes", self.write_bytes_per_second, self.write_iops),
+        )
+        parts = []
+        for what, size, count in directions:
+            rates = [f"{human_bytes(size)}/s"] if size else []
+            rates += [f"{count:,}/s"] if count else []
+            parts += [f"{what} at most {' and '.join(rates)}"] if rates else []
+        return "; ".join(parts)
 
 
 class FigureSpec(Frozen):
@@ -121,7 +136,7 @@ class Experiment(Frozen):
     grid: Mapping[str, tuple[AxisValue, ...]]
     properties: Mapping[str, str] = Field(default_factory=dict)
     cap_bytes: int
-    device: DeviceLimits | None = None
+    devices: Mapping[str, DeviceLimits] = Field(default_factory=dict)
     repetitions: int
     phases: Phases
     timeout_seconds: float = 3600

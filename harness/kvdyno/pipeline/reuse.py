@@ -82,6 +82,7 @@ def _named(record: Record, point: Point) -> Record:
         "preset": point.preset,
         "label": str(point.axes["engine"]),
         "axes": point.axes,
+        "device": point.device,
     }
     return record.model_copy(update={"point": record.point.model_copy(update=names)})
 

@@ -1,13 +1,14 @@
 """How long runs take and how much disk they need, before anything has run.
 
-Deliberately rough, from rates of a small machine with a virtual disk; a sweep's own progress corrects it.
+Deliberately rough, from rates of a small machine with a virtual disk, or the write rate of a slower device;
+a sweep's own progress corrects it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kvdyno.model.axes import MEASURE_BYTES, MEASURE_SECONDS, OPERATIONS, WARMUP_SECONDS
+from kvdyno.model.axes import LOAD_SECONDS, MEASURE_BYTES, MEASURE_SECONDS, OPERATIONS, WARMUP_SECONDS
 from kvdyno.model.point import Dataset, Plan
 
 from .dataset import record_bytes
@@ -56,7 +57,7 @@ def expected_seconds(resolved: Resolved, *, dataset: Dataset | None, loaded_byte
     A snapshot of an engine that writes files once is linked, in no time worth counting.
     """
     if "load" in resolved.phases:
-        return load_seconds_of(loaded_bytes)
+        return START_SECONDS + _loading_seconds(resolved, loaded_bytes) + SETTLE_SECONDS
     linked = bool(resolved.engine.description.engine.write_once_files)
     copied = 0 if linked or dataset is None else dataset.bytes * SPACE_AMPLIFICATION
     drain = SETTLE_SECONDS if "drain" in resolved.phases and _write_share(resolved) else 0
@@ -69,8 +70,22 @@ def expected_disk_bytes(resolved: Resolved, *, loaded_bytes: int) -> int:
 
     The written part is bounded by the data once more: beyond that, compaction keeps up.
     """
+    if "load" in resolved.phases:
+        filled = _loading_seconds(resolved, loaded_bytes) * _at_most(LOAD_BYTES_PER_SECOND, resolved)
+        return round(min(filled, loaded_bytes) * SPACE_AMPLIFICATION)
     written = _measure_seconds(resolved) * _written_bytes_per_second(resolved)
     return round(loaded_bytes * SPACE_AMPLIFICATION + min(written, loaded_bytes))
+
+
+def _loading_seconds(resolved: Resolved, loaded_bytes: int) -> float:
+    """A measured load takes the time that it is given, for which there are records enough, or all records."""
+    return resolved.number(LOAD_SECONDS) or loaded_bytes / _at_most(LOAD_BYTES_PER_SECOND, resolved)
+
+
+def _at_most(rate: float, resolved: Resolved) -> float:
+    """The rate of writing, or the device's if that is less. Of its reads nothing is known beforehand."""
+    limit = resolved.device.write_bytes_per_second if resolved.device else None
+    return min(rate, limit or rate)
 
 
 def _write_share(resolved: Resolved) -> float:
@@ -80,8 +95,8 @@ def _write_share(resolved: Resolved) -> float:
 def _measure_seconds(resolved: Resolved) -> float:
     """The first of the limits that is reached, at the assumed rates."""
     rows = resolved.number("scanproportion") * _mean_rows(resolved)
-    per_operation = 1 / OPERATIONS_PER_SECOND + rows / ROWS_PER_SECOND
     written = _written_bytes_per_second(resolved)
+    per_operation = 1 / _operations_per_second(resolved) + rows / ROWS_PER_SECOND
     limits = [
         resolved.number(MEASURE_SECONDS),
         resolved.number(OPERATIONS) * per_operation,
@@ -91,7 +106,13 @@ def _measure_seconds(resolved: Resolved) -> float:
 
 
 def _written_bytes_per_second(resolved: Resolved) -> float:
-    return OPERATIONS_PER_SECOND * _write_share(resolved) * record_bytes(resolved)
+    return _operations_per_second(resolved) * _write_share(resolved) * record_bytes(resolved)
+
+
+def _operations_per_second(resolved: Resolved) -> float:
+    """The assumed rate, less if the device cannot write so much."""
+    written = OPERATIONS_PER_SECOND * _write_share(resolved) * record_bytes(resolved)
+    return OPERATIONS_PER_SECOND * (_at_most(written, resolved) / written if written else 1)
 
 
 def _mean_rows(resolved: Resolved) -> float:

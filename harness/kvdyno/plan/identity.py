@@ -10,16 +10,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from kvdyno.model.axes import DATASET, DISTRIBUTION, THREADS, WORKLOAD, axis_of
+from kvdyno.model.axes import DATASET, DEVICE, DISTRIBUTION, THREADS, WORKLOAD, axis_of
 from kvdyno.model.engine import Engine
-from kvdyno.model.experiment import AxisValue, DeviceLimits
+from kvdyno.model.experiment import AxisValue
 from kvdyno.model.options import display_value, value_text
 from kvdyno.model.point import Dataset, Point
 
 from .resolve import Resolved
 
 _SLUG_LENGTH_MAX = 120
-_SPEAKING_AXES = (WORKLOAD, DISTRIBUTION, DATASET)
+_SPEAKING_AXES = (WORKLOAD, DISTRIBUTION, DATASET, DEVICE)
 
 
 def hash_of(content: Mapping[str, Any]) -> str:
@@ -28,8 +28,12 @@ def hash_of(content: Mapping[str, Any]) -> str:
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
-def point_identity(resolved: Resolved, *, dataset: Dataset | None, device: DeviceLimits | None) -> str:
-    """Hash of all that can change the point's result. Labels, time limits and estimates cannot."""
+def point_identity(resolved: Resolved, *, dataset: Dataset | None) -> str:
+    """Hash of all that can change the point's result. Labels, time limits and estimates cannot.
+
+    Of a device its rates count, not its name; the disk as it is has none.
+    """
+    device = resolved.device
     return hash_of(
         {
             "engine": resolved.engine.name,

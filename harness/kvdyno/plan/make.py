@@ -64,7 +64,7 @@ def _refuse_twins(points: Iterable[Point], *, where: str) -> None:
         if twin is not point:
             raise SpecError(
                 f"expected points that differ, found {twin.slug!r} and {point.slug!r}: same engine, "
-                "properties, phases and cap",
+                "properties, phases, cap and rates of the disk",
                 where=where,
                 remedy="leave one of them out, or give one another option or property",
             )
@@ -80,7 +80,7 @@ def _point(experiment: Experiment, *, choice: EngineChoice, resolved: Resolved) 
     loaded_bytes = dataset.bytes if dataset else 0
     return Point(
         slug=point_slug(choice.label, axes=resolved.axes, engine=resolved.engine),
-        identity=point_identity(resolved, dataset=start, device=experiment.device),
+        identity=point_identity(resolved, dataset=start),
         engine=resolved.engine,
         preset=choice.preset,
         axes={"engine": choice.label, "preset": choice.preset, **resolved.axes},
@@ -88,7 +88,7 @@ def _point(experiment: Experiment, *, choice: EngineChoice, resolved: Resolved) 
         phases=resolved.phases,
         dataset=start,
         cap_bytes=resolved.cap_bytes,
-        device=experiment.device,
+        device=resolved.device,
         timeout_seconds=experiment.timeout_seconds,
         expected_seconds=expected_seconds(resolved, dataset=start, loaded_bytes=loaded_bytes),
         expected_disk_bytes=expected_disk_bytes(resolved, loaded_bytes=loaded_bytes),

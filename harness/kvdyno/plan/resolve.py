@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from kvdyno.model import axes as axis_words
 from kvdyno.model.axes import axis_of
 from kvdyno.model.engine import Engine, OptionDescription
-from kvdyno.model.experiment import AxisValue, EngineChoice, Experiment, Phases
+from kvdyno.model.experiment import AxisValue, DeviceLimits, EngineChoice, Experiment, Phases
 from kvdyno.model.options import display_value, parse_value, scale_value, value_text
 from kvdyno.model.project import Project
 from kvdyno.model.properties import read_properties
@@ -28,6 +28,7 @@ class Resolved:
     properties: Mapping[str, str]
     phases: tuple[str, ...]
     cap_bytes: int
+    device: DeviceLimits | None
     notes: tuple[str, ...]
 
     def in_force(self, name: str) -> AxisValue | None:
@@ -112,7 +113,9 @@ def resolve(
         properties[axis_words.CAP] = str(cap_bytes)
     if engine.external and not loads:
         scaling.notes.append(check_upstream(properties, label=choice.label, experiment=experiment))
-    return Resolved(engine, axes, properties, phases, cap_bytes, tuple(scaling.notes))
+    # The disk as it is has no entry.
+    device = experiment.devices.get(str(axes.get(axis_words.DEVICE)))
+    return Resolved(engine, axes, properties, phases, cap_bytes, device, tuple(scaling.notes))
 
 
 def _workload(combination: Mapping[str, AxisValue], *, project: Project) -> dict[str, str]:

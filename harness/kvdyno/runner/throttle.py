@@ -103,7 +103,7 @@ def cannot_limit(why: str, *, where: str) -> HostError:
     return HostError(
         f"the disk cannot be limited: {why}",
         where=where,
-        remedy="run as root on a kernel with block throttling, or leave `device` out of the experiment",
+        remedy="run as root on a kernel with block throttling, or leave it out: --exclude device=<name>",
     )
 
 

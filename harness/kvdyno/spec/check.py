@@ -5,12 +5,12 @@ Every function adds what is wrong to `mistakes` and goes on with what is right.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from kvdyno.errors import EngineError, SpecError
-from kvdyno.model.axes import OWNED_PROPERTIES, WORKLOAD, axis_of, axis_words
+from kvdyno.model.axes import DEVICE, FULL_SPEED, OWNED_PROPERTIES, WORKLOAD, axis_of, axis_words
 from kvdyno.model.engine import Engine, OptionDescription
 from kvdyno.model.experiment import AxisValue, EngineChoice, Profile
 from kvdyno.model.external import chosen_engine
@@ -86,6 +86,7 @@ def check_grid(
     grid: Mapping[str, Sequence[AxisValue]],
     *,
     engines: Sequence[Engine],
+    devices: Collection[str],
     project: Project,
     place: Place,
     mistakes: Mistakes,
@@ -103,8 +104,28 @@ def check_grid(
             parsed = _workloads(
                 parsed, engines=engines, project=project, place=(*place, axis), mistakes=mistakes
             )
+        if axis == DEVICE:
+            _check_known(parsed, devices=(FULL_SPEED, *devices), place=(*place, axis), mistakes=mistakes)
         checked[axis] = parsed
     return checked
+
+
+def check_devices(
+    devices: Collection[str], *, grids: Iterable[Mapping[str, Sequence[AxisValue]]], mistakes: Mistakes
+) -> None:
+    """Every device has a name of its own, and is measured in some profile."""
+    axes = [grid[DEVICE] for grid in grids if DEVICE in grid]
+    if devices and not axes:
+        mistakes.add(("devices",), f"devices: expected an axis {DEVICE!r} in the grid that names them")
+        return
+    used = {value for values in axes for value in values}
+    for name in devices:
+        if name == FULL_SPEED:
+            message = f"device {name!r} is the disk as it is: expected another name"
+            mistakes.add(("devices", name), message)
+        elif name not in used:
+            message = f"device {name!r} is not used: expected it on the axis {DEVICE!r} of a grid"
+            mistakes.add(("devices", name), message)
 
 
 def check_needed_axes(
@@ -212,6 +233,14 @@ def _typed(value: AxisValue, readings: Sequence[OptionDescription]) -> AxisValue
     """The value as the first reads it, once all can. Raises ValueError."""
     typed = [parse_value(reading, value) for reading in readings]
     return typed[0]
+
+
+def _check_known(
+    names: Iterable[AxisValue], *, devices: Sequence[str], place: Place, mistakes: Mistakes
+) -> None:
+    for index, name in enumerate(map(str, names)):
+        if name not in devices:
+            mistakes.add((*place, index), unknown("device", name, devices))
 
 
 def _workloads(

@@ -156,9 +156,8 @@ class ProfilesForm(Form):
 
 
 class DeviceForm(Form):
-    """`device`: the disk to imitate, by its rates."""
+    """An item of `devices`: a disk to imitate, by its rates."""
 
-    name: Label
     read_bytes_per_second: Bytes | None = None
     write_bytes_per_second: Bytes | None = None
     read_iops: Count | None = None
@@ -166,8 +165,8 @@ class DeviceForm(Form):
 
     @model_validator(mode="after")
     def _limits_something(self) -> DeviceForm:
-        if not self.model_dump(exclude={"name"}, exclude_none=True):
-            raise ValueError("expected at least one rate beside the name, found none")
+        if not self.model_dump(exclude_none=True):
+            raise ValueError(f"expected at least one of {', '.join(type(self).model_fields)}, found none")
         return self
 
 
@@ -180,7 +179,7 @@ class ExperimentForm(SettingsForm):
     grid: Annotated[Mapping[str, Values], Field(min_length=1)]
     properties: Mapping[str, Text] = Field(default_factory=dict)
     cap: Bytes = 16 << 30
-    device: DeviceForm | None = None
+    devices: Mapping[Label, DeviceForm] = Field(default_factory=dict)
     baseline: str | None = None
     figures: tuple[FigureForm, ...] = ()
     tables: tuple[TableForm, ...] = ()

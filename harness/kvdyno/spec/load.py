@@ -16,6 +16,7 @@ from .bindings import Words, check_bindings, figure_kinds
 from .check import (
     Chosen,
     check_built,
+    check_devices,
     check_engines,
     check_grid,
     check_needed_axes,
@@ -77,6 +78,7 @@ def load_experiment(
     built = [each.engine for each in everyone]
     check_sizes(form.cap, settings=settings, profile=chosen_profile, mistakes=mistakes)
     grids = _grids(form, engines=built, project=project, mistakes=mistakes)
+    check_devices(form.devices, grids=grids.values(), mistakes=mistakes)
     grid = {**grids[""], **grids.get(profile, {})}
     check_needed_axes(grid, engines=built, mistakes=mistakes)
     properties = check_properties(form.properties, engines=built, grid=grid, mistakes=mistakes)
@@ -94,7 +96,7 @@ def load_experiment(
         grid=grid,
         properties=properties,
         cap_bytes=form.cap,
-        device=DeviceLimits(**form.device.model_dump()) if form.device else None,
+        devices={name: DeviceLimits(name=name, **each.model_dump()) for name, each in form.devices.items()},
         repetitions=settings.repetitions,
         phases=settings.phases,
         timeout_seconds=settings.timeout_seconds,
@@ -181,7 +183,14 @@ def _grids(
     for name, override in form.profiles.items():
         written[name] = ((_PROFILES, name, "grid"), override.grid)
     return {
-        name: check_grid(grid, engines=engines, project=project, place=place, mistakes=mistakes)
+        name: check_grid(
+            grid,
+            engines=engines,
+            devices=form.devices,
+            project=project,
+            place=place,
+            mistakes=mistakes,
+        )
         for name, (place, grid) in written.items()
     }
 

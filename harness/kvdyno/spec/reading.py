@@ -10,7 +10,7 @@ from pydantic_core import ErrorDetails
 
 from kvdyno.model.words import unknown
 
-from .document import Document, Mistakes
+from .document import Document, Mistakes, Place
 
 FormT = TypeVar("FormT", bound=BaseModel)
 
@@ -40,13 +40,13 @@ def read_form(document: Document, form: type[FormT]) -> FormT:
         return form.model_validate(document.data)
     except ValidationError as errors:
         for error in errors.errors(include_url=False):
-            mistakes.add(error["loc"], _sentence(error, form=form))
+            mistakes.add(_place(error), _sentence(error, form=form))
         mistakes.check()
         raise
 
 
 def _sentence(error: ErrorDetails, *, form: type[BaseModel]) -> str:
-    place, kind, context = error["loc"], error["type"], error.get("ctx", {})
+    place, kind, context = _place(error), error["type"], error.get("ctx", {})
     name = str(place[-1]) if place else "the file"
     match kind:
         case "missing":
@@ -67,6 +67,11 @@ def _sentence(error: ErrorDetails, *, form: type[BaseModel]) -> str:
             return f"{name}: expected {_EXPECTED[kind]}, found {_found(error['input'])}"
         case _:
             return f"{name}: {error['msg']}"
+
+
+def _place(error: ErrorDetails) -> Place:
+    """Where the mistake is: of a key that is wrong itself, the key."""
+    return tuple(step for step in error["loc"] if step != "[key]")
 
 
 def _found(value: Any) -> str:

@@ -66,6 +66,7 @@ YCSB_PROPERTIES = (
     option("dotransaction", "bool", "false"),
     option("threadcount", "integer", "1", least=1, most=4096),
     option("sync", "bool", "false"),
+    option("load.seconds", "seconds", "0s", least=0),
     option("warmup.seconds", "seconds", "0s", least=0),
     option("warmup.operations", "integer", "0", least=0, scales=True),
     option("measure.seconds", "seconds", "0s", least=0),

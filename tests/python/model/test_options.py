@@ -104,11 +104,11 @@ def test_axes_are_words_options_and_properties() -> None:
 
 
 def test_axes_of_another_kind_of_driver() -> None:
-    """A driver that knows no keys has only its own properties as axes."""
+    """A driver that knows no keys has only its own properties as axes, and the disk that all stand on."""
     samples = option("samples", "integer", "1", least=1)
     description = engines.describe("index", properties=(samples,), phases=("fill", "sample"))
     index = replace(engines.engine("index"), description=description)
-    assert axis_words([index]) == ("samples",)
+    assert axis_words([index]) == ("device", "samples")
 
 
 def test_unknown_words() -> None:

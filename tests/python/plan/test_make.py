@@ -8,7 +8,15 @@ import pytest
 from fakes import engines
 
 from kvdyno.errors import SpecError
-from kvdyno.plan import estimate
+from kvdyno.model.experiment import DeviceLimits
+from kvdyno.plan import estimate, select
+from kvdyno.plan.estimate import (
+    LOAD_BYTES_PER_SECOND,
+    OPERATIONS_PER_SECOND,
+    SETTLE_SECONDS,
+    SPACE_AMPLIFICATION,
+    START_SECONDS,
+)
 
 from .helpers import plan_of, point_of
 
@@ -192,6 +200,42 @@ def test_an_identity_does_not_change_with_anything_else(old: str, new: str) -> N
     assert point_of(changed(old, new)).identity == point_of(TEXT).identity
 
 
+HDD = "devices:\n  hdd: {write_bytes_per_second: 4MiB, read_iops: 100}\n"
+DEVICES = HDD + "  ssd: {write_bytes_per_second: 450MiB}\n"
+
+
+def with_devices(names: str, *, text: str = TEXT, devices: str = DEVICES) -> str:
+    return changed("  threads: [2]\n", f"  threads: [2]\n  device: [{names}]\n", text=text) + devices
+
+
+def test_a_device_is_an_axis_whose_rates_make_another_point() -> None:
+    plan = plan_of(with_devices("full-speed, ssd, hdd") + "repetitions: 1\n")
+    assert [point.axes["device"] for point in plan.points] == ["full-speed", "ssd", "hdd"]
+    assert [point.slug for point in plan.points] == [
+        "rocksdb.a.zipf-simple.1GiB.t2.full-speed",
+        "rocksdb.a.zipf-simple.1GiB.t2.ssd",
+        "rocksdb.a.zipf-simple.1GiB.t2.hdd",
+    ]
+    free, ssd, hdd = plan.points
+    assert (free.device, free.identity) == (None, point_of(TEXT).identity)
+    assert ssd.device == DeviceLimits(name="ssd", write_bytes_per_second=450 << 20), "rates do not scale"
+    assert hdd.device == DeviceLimits(name="hdd", write_bytes_per_second=4 << 20, read_iops=100)
+    assert len({point.identity for point in plan.points}) == 3
+    assert len({point.dataset.identity for point in plan.points if point.dataset}) == 1
+    assert all("device" not in point.properties for point in plan.points)
+    assert [point.axes["device"] for point in select(plan, only=["device=hdd"]).points] == ["hdd"]
+
+
+def test_the_rates_of_a_device_are_its_identity_and_its_name_is_not() -> None:
+    text = with_devices("hdd", devices="devices: {hdd: {read_iops: 100}}\n")
+    renamed = with_devices("slow", devices="devices: {slow: {read_iops: 100}}\n")
+    assert point_of(renamed).identity == point_of(text).identity
+    assert point_of(changed("100", "101", text=text)).identity != point_of(text).identity
+    both = with_devices("hdd, slow", devices="devices: {hdd: {read_iops: 100}, slow: {read_iops: 100}}\n")
+    with pytest.raises(SpecError, match=r"found '.*\.hdd' and '.*\.slow': same .* rates of the disk"):
+        plan_of(both)
+
+
 @pytest.mark.parametrize(("old", "new"), CHANGES_RESULT)
 def test_a_dataset_changes_only_with_what_shapes_data(old: str, new: str) -> None:
     before, after = point_of(TEXT).dataset, point_of(changed(old, new)).dataset
@@ -230,3 +274,26 @@ def test_an_estimate_follows_the_phases() -> None:
     few = point_of(changed("operations: 80e6", "operations: 64"))
     assert few.expected_seconds < short.expected_seconds
     assert point_of(changed("[64GiB]", "[4GiB]")).expected_disk_bytes < short.expected_disk_bytes
+
+
+def test_a_measured_load_is_expected_to_take_its_time_and_to_write_what_fits_in() -> None:
+    timed = changed("fieldcount: 1", "fieldcount: 1, load.seconds: 8s")
+    loads = changed("workload: [a]", "workload: [load]", text=timed)
+    free, _, hdd = plan_of(with_devices("full-speed, ssd, hdd", text=loads) + "repetitions: 1\n").points
+    for point in (free, hdd):
+        assert point.expected_seconds == pytest.approx(START_SECONDS + 8 + SETTLE_SECONDS)
+    assert free.expected_disk_bytes == pytest.approx(8 * LOAD_BYTES_PER_SECOND * SPACE_AMPLIFICATION)
+    assert hdd.expected_disk_bytes == pytest.approx(8 * (4 << 20) * SPACE_AMPLIFICATION)
+    (ample,) = plan_of(changed("8s", "1h", text=loads)).points
+    assert ample.expected_disk_bytes == pytest.approx((1 << 30) * SPACE_AMPLIFICATION, rel=1e-3)
+
+
+def test_a_slower_device_makes_what_writes_take_longer() -> None:
+    counted = changed(", seconds: 3s, bytes: 1GiB", "")
+    free, ssd, hdd = plan_of(with_devices("full-speed, ssd, hdd", text=counted), profile="paper").points
+    assert ssd.expected_seconds == free.expected_seconds, "the assumed rate is below the device's"
+    longer = 80e6 * 0.5 * 814 / (4 << 20) - 80e6 / OPERATIONS_PER_SECOND
+    assert hdd.expected_seconds - free.expected_seconds == pytest.approx(longer)
+    gets = changed("workload: [a]", "workload: [c]", text=counted)
+    free, hdd = plan_of(with_devices("full-speed, hdd", text=gets, devices=HDD), profile="paper").points
+    assert hdd.expected_seconds == free.expected_seconds

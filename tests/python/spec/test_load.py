@@ -11,7 +11,7 @@ from fakes import engines
 from fakes.projects import EXPERIMENT, PROFILES, make_project
 
 from kvdyno.errors import EngineError, SpecError, UsageError
-from kvdyno.model.experiment import Experiment, Phases
+from kvdyno.model.experiment import DeviceLimits, Experiment, Phases
 from kvdyno.spec import list_experiments, load_experiment, load_profiles
 
 FULL = """\
@@ -132,6 +132,72 @@ def test_an_engine_that_is_not_built(tmp_path: Path) -> None:
     (project.experiments / "test.yaml").write_text(EXPERIMENT.replace(", leveldb", ""))
     with pytest.raises(EngineError, match="engine 'leveldb' is not built"):
         load_experiment("test", project=project, catalog=catalog, engines=["leveldb"])
+
+
+DEVICES = """\
+title: Devices
+engines: [rocksdb]
+grid:
+  workload: [a]
+  dataset: [4GiB]
+  device: [full-speed, sata-ssd]
+devices:
+  sata-ssd:
+    read_bytes_per_second: 500MiB
+    write_iops: 90e3
+  hdd: {write_bytes_per_second: 150MiB}
+figures:
+  - {id: f, kind: bars, x: device, where: {device: [hdd]}}
+profiles:
+  paper: {grid: {device: [hdd]}}
+"""
+
+
+def test_devices_are_named_and_an_axis(load: Load) -> None:
+    experiment = load(DEVICES)
+    assert experiment.grid["device"] == ("full-speed", "sata-ssd")
+    ssd = DeviceLimits(name="sata-ssd", read_bytes_per_second=500 << 20, write_iops=90_000)
+    hdd = DeviceLimits(name="hdd", write_bytes_per_second=150 << 20)
+    assert experiment.devices == {"sata-ssd": ssd, "hdd": hdd}
+    assert experiment.figures[0].where == {"device": ("hdd",)}
+    assert (ssd.text, hdd.text) == (
+        "reads at most 500 MiB/s; writes at most 90,000/s",
+        "writes at most 150 MiB/s",
+    )
+
+
+# What is replaced in DEVICES, the line that must be named, what the message must say.
+MISTAKES_OF_DEVICES = [
+    ("sata-ssd]", "sata-sdd]", 6, "unknown device 'sata-sdd': expected one of full-speed, sata-ssd, hdd; d"),
+    ("[full-speed,", "[fullspeed,", 6, "did you mean 'full-speed'?"),
+    ("paper: {grid: {device: [hdd]}}", "paper: {grid: {device: [ssd]}}", 15, "unknown device 'ssd'"),
+    ("{grid: {device: [hdd]}}", "{}", 11, "device 'hdd' is not used: expected it on the axis 'device'"),
+    ("  hdd: {", "  full-speed: {", 11, "device 'full-speed' is the disk as it is: expected another name"),
+    ("{write_bytes_per_second: 150MiB}", "{}", 11, "hdd: expected at least one of read_bytes_per_second, "),
+    ("{write_bytes_per_second: 150MiB}", "", 11, "hdd: expected a mapping, found nothing"),
+    ("write_iops", "write_ops", 10, "unknown key 'write_ops'"),
+    ("90e3", "0", 10, "write_iops: expected more than 0, found 0"),
+    ("  hdd: {", "  a/b: {", 11, "a/b: expected letters, digits"),
+    ("devices:\n", "device:\n", 7, "did you mean 'devices'?"),
+    ("where: {device: [hdd]}", "where: {device: [ssd]}", 13, "unknown value of device 'ssd'"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("old", "new", "line", "message"), MISTAKES_OF_DEVICES)
+def test_a_mistake_about_devices_is_told_with_its_line(
+    load: Load, old: str, new: str, line: int, message: str
+) -> None:
+    assert DEVICES.count(old) == 1
+    with pytest.raises(SpecError) as raised:
+        load(DEVICES.replace(old, new))
+    assert message in str(raised.value)
+    assert f"test.yaml:{line}" in str(raised.value)
+
+
+def test_devices_without_their_axis(load: Load) -> None:
+    text = EXPERIMENT + "devices: {hdd: {read_iops: 100}}\n"
+    with pytest.raises(SpecError, match=r"test.yaml:7: devices: expected an axis 'device' in the grid"):
+        load(text)
 
 
 def test_names_paths_and_profiles_that_do_not_exist(tmp_path: Path) -> None:
