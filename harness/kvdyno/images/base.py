@@ -100,7 +100,7 @@ def _with_tag(name: str) -> tuple[str, str]:
 def _make(client: docker.DockerClient, script: Path) -> None:
     """Makes the base without a registry and gives it to the Docker Engine. Raises HostError."""
     command = [str(script)] if os.geteuid() == 0 else ["sudo", "-n", str(script)]
-    by_hand = f"sudo {script} | docker import - {MADE}"
+    by_hand = f"as root: {script} | docker import - {MADE}"
     with tempfile.TemporaryFile(dir="/var/tmp") as root:
         try:
             done = subprocess.run(command, stdout=root, stderr=subprocess.PIPE, check=False)

@@ -81,6 +81,14 @@ def test_another_base_makes_another_image(sources: Checkout, client: DockerClien
 
 
 @pytest.mark.docker
+def test_a_base_that_is_nowhere_is_named(sources: Checkout, client: DockerClient) -> None:
+    answer = sources.kvdyno("images", "build", "--base", "127.0.0.1:1/nosuch:1")
+    assert answer.status == 5
+    assert "127.0.0.1:1/nosuch:1: the base image cannot be pulled" in answer.err
+    assert "remedy: name one that" in answer.err
+
+
+@pytest.mark.docker
 def test_an_unknown_engine_is_named(sources: Checkout, base: str) -> None:
     answer = sources.kvdyno("images", "build", "--engines", "nosuch", "--base", base)
     assert (answer.status, "nosuch" in answer.err) == (4, True)

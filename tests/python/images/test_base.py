@@ -91,6 +91,16 @@ def test_none_can_be_made(project: Project) -> None:
         find_base(project, say=lambda line: None)
 
 
+def test_a_user_without_sudo_is_told_what_root_must_do(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_script(project, "exit 0")
+    monkeypatch.setattr(base_module.os, "geteuid", lambda: 1000)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(HostError, match=r"sudo: No such file or directory\n.*as root: .*make-base \| docker"):
+        find_base(project, say=lambda line: None)
+
+
 def test_one_without_a_release_is_refused(client: DockerClient, project: Project) -> None:
     a_debian(client, "fixture-mine:1", release="NAME=other")
     with pytest.raises(HostError, match=r"expected a Debian with VERSION_CODENAME"):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
+import resource
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -63,8 +64,8 @@ Execute = Callable[..., Record]
 def enter(project: Project, sink: Sink) -> Enter:
     """A runner for Docker, not entered yet."""
 
-    def make(sweep_id: str = "test") -> LocalRunner:
-        return LocalRunner(project, sweep_id=sweep_id, loads=sink, runners=["docker"])
+    def make(sweep_id: str = "test", *, cpus: tuple[int, ...] | None = None) -> LocalRunner:
+        return LocalRunner(project, sweep_id=sweep_id, loads=sink, runners=["docker"], cpus=cpus)
 
     return make
 
@@ -72,12 +73,16 @@ def enter(project: Project, sink: Sink) -> Enter:
 @pytest.fixture
 def execute(enter: Enter, docker_point: Point, tmp_path: Path) -> Execute:
     def run(
-        fake: str = "", *, progress: Callable[[Progress], None] = lambda line: None, **changes: Any
+        fake: str = "",
+        *,
+        progress: Callable[[Progress], None] = lambda line: None,
+        cpus: tuple[int, ...] | None = None,
+        **changes: Any,
     ) -> Record:
         run_dir = tmp_path / "run"
         run_dir.mkdir()
         point = replace(docker_point, properties={"fake": fake} if fake else {}, **changes)
-        with enter() as runner:
+        with enter(cpus=cpus) as runner:
             return runner.execute(Run(point, 1), run_dir=run_dir, order=0, progress=progress)
 
     return run
@@ -168,6 +173,15 @@ def test_the_driver_may_do_next_to_nothing(execute: Execute, tmp_path: Path) -> 
         assert line in said
     assert "Uid:\t0\t" not in said
     assert "eth" not in said, "there is no network"
+
+
+def test_the_driver_has_its_cpus_and_the_harness_open_files(execute: Execute, tmp_path: Path) -> None:
+    last = max(os.sched_getaffinity(0))
+    execute("tell", cpus=(last,))
+    said = (tmp_path / "run" / "driver.log").read_text()
+    assert f"Cpus_allowed_list:\t{last}\n" in said
+    (files,) = (line.split()[3:5] for line in said.splitlines() if line.startswith("Max open files"))
+    assert set(files) == {str(resource.getrlimit(resource.RLIMIT_NOFILE)[0])}
 
 
 def test_folders_that_may_not_be_written_are_named(execute: Execute, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -325,6 +325,14 @@ class TestSnapshots:
         assert execute(loaded_point).status == "disk_full"
 
 
+def test_a_data_folder_that_cannot_be_made_is_refused(project: Project, sink: Sink, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    blocked = replace(project, data=tmp_path / "file/data")
+    with pytest.raises(HostError, match="cannot make the data folder") as raised:
+        LocalRunner(blocked, sweep_id="test", loads=sink, uncapped=True).__enter__()
+    assert (raised.value.where, "KVDYNO_DATA" in str(raised.value.remedy)) == (str(blocked.data), True)
+
+
 def test_tidying_needs_no_real_disk(project: Project) -> None:
     in_memory = replace(project, data=Path("/dev/shm/kvdyno-test-tidy"))
     kept = in_memory.data / "snapshots" / ("d" * 64)
