@@ -96,6 +96,7 @@ def analyse(
         ),
         machines=facts.machines(used),
         confinements=facts.confinements(used),
+        devices=facts.devices(used),
         runs_planned=len(plan.runs),
         runs_recorded=len(used),
         runs_ok=sum(record.status == "ok" for record in used),

@@ -11,6 +11,8 @@ from functools import partial
 
 import pandas as pd
 
+from kvdyno.model.axes import DEVICE, FULL_SPEED
+from kvdyno.model.experiment import AxisValue
 from kvdyno.model.record import LASTING_FACTS, Record
 from kvdyno.model.results import Caution
 
@@ -32,10 +34,12 @@ def conditions(records: Sequence[Record], *, runner_named: Collection[str] = ())
     return [
         *_uncapped(records),
         *_mixed_runners([record for record in records if label_of(record) not in runner_named]),
+        *_mixed_devices(records),
         *_mixed(records),
         *_builds(records),
         *_busy(records),
         *_read_ahead(records),
+        *_imitated(records),
         *_from_runs(records),
     ]
 
@@ -159,6 +163,19 @@ def _read_ahead(records: Sequence[Record]) -> list[Caution]:
     ]
 
 
+def _imitated(records: Sequence[Record]) -> list[Caution]:
+    """A caution if a device's name promises more than its rates."""
+    rates = {r.point.device.name: r.point.device.text for r in records if r.point.device}
+    if not rates:
+        return []
+    listed = ", ".join(f"{name} ({text})" for name, text in rates.items())
+    message = (
+        f"the machine's own disk stands in for other devices, held to their rates: {listed}; what else such "
+        "devices do, as seeks, is not imitated"
+    )
+    return [Caution("device", message)]
+
+
 def _fact(record: Record, name: str) -> object:
     """A fact of the record's environment by its dotted name; None where it is unknown."""
     value: object = record.environment.facts
@@ -171,11 +188,22 @@ def _mixed_runners(records: Sequence[Record]) -> list[Caution]:
     return _differing("runners", (record.runner.name for record in records))
 
 
+def _mixed_devices(records: Sequence[Record]) -> list[Caution]:
+    """Cautions about one device with several rates; devices that the axis tells apart are meant to differ."""
+    named: dict[AxisValue, list[Record]] = {}
+    for record in records:
+        named.setdefault(record.point.axes.get(DEVICE, FULL_SPEED), []).append(record)
+    return [caution for same in named.values() for caution in _differing("limits of the disk", _rates(same))]
+
+
+def _rates(records: Sequence[Record]) -> list[str]:
+    return [record.point.device.text if record.point.device else "none" for record in records]
+
+
 def _mixed(records: Sequence[Record]) -> list[Caution]:
     kinds: tuple[tuple[str, Callable[[Record], object]], ...] = (
         ("hosts", lambda r: r.environment.host_id),
         ("memory caps", lambda r: r.point.cap_bytes),
-        ("limits of the disk", lambda r: r.point.device.name if r.point.device else "none"),
         ("CPU sets", lambda r: r.runner.cpus),
         ("capped and uncapped runs", lambda r: r.runner.capped),
     )

@@ -7,13 +7,13 @@ from typing import Any
 
 import pandas as pd
 
-from kvdyno.model.axes import axis_of
+from kvdyno.model.axes import FULL_SPEED, axis_of
 from kvdyno.model.engine import OptionDescription
 from kvdyno.model.experiment import AxisValue
 from kvdyno.model.options import scale_value
 from kvdyno.model.point import Plan
 from kvdyno.model.record import Record
-from kvdyno.model.results import Axis, Confinement, Contender, FailedRun, Machine
+from kvdyno.model.results import Axis, Confinement, Contender, Device, FailedRun, Machine
 from kvdyno.model.units import human_bytes
 
 from .frame import axes_of, axis_names, label_of, point_columns
@@ -40,12 +40,35 @@ def machines(records: Sequence[Record]) -> tuple[Machine, ...]:
 
 
 def confinements(records: Sequence[Record]) -> tuple[Confinement, ...]:
-    """One per way of confining; `details` are those of its first run."""
+    """One per way of confining; `details` are those of its first run, but for its device's."""
     groups: dict[tuple[str, bool, int, str], list[Record]] = {}
     for r in records:
         key = (r.runner.name, r.runner.capped, r.point.cap_bytes, r.runner.cpus)
         groups.setdefault(key, []).append(r)
-    return tuple(Confinement(*key, runs[0].runner.details, len(runs)) for key, runs in groups.items())
+    return tuple(
+        Confinement(
+            *key,
+            details={k: v for k, v in runs[0].runner.details.items() if k != "device_binds"},
+            runs=len(runs),
+        )
+        for key, runs in groups.items()
+    )
+
+
+def devices(records: Sequence[Record]) -> tuple[Device, ...]:
+    """One per disk that runs saw, the disk as it is among them; none if they all had that one."""
+    groups: dict[tuple[str, str], list[Record]] = {}
+    for r in records:
+        limits = r.point.device
+        groups.setdefault((limits.name, limits.text) if limits else (FULL_SPEED, ""), []).append(r)
+    if not any(rates for _, rates in groups):
+        return ()
+    return tuple(Device(*key, binds=_binds(runs), runs=len(runs)) for key, runs in groups.items())
+
+
+def _binds(records: Sequence[Record]) -> str:
+    """Which I/O rates held, for each way of confining; a run that failed early does not say."""
+    return "; ".join(dict.fromkeys(filter(None, (r.runner.details.get("device_binds") for r in records))))
 
 
 def failures(records: Sequence[Record], *, units: Mapping[str, str]) -> tuple[FailedRun, ...]:

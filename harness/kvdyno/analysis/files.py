@@ -46,8 +46,10 @@ def series_tables(
         run = {**identity, "run_id": record.run_id, "repetition": record.repetition}
         parts.append(long_form(table, spec=spec).assign(**run))
         column = rate_column(spec)
-        if column is not None:
-            rates = table.loc[table["phase"] == MEASURED_PHASE, column].dropna().to_numpy()
+        measured = table[table["phase"] == MEASURED_PHASE]
+        # A run that measures a load has no such phase: a store that is being filled does not settle.
+        if column is not None and len(measured):
+            rates = measured[column].dropna().to_numpy()
             state = steadiness(rates)
             seconds = state.warmup_intervals * spec.interval_seconds
             judged.append((*run.values(), state.state, seconds, state.drift, len(rates)))

@@ -16,8 +16,9 @@ from kvdyno.analysis.events import load_events
 from kvdyno.analysis.frame import latest, tidy
 from kvdyno.analysis.histograms import curve, merge, read_log
 from kvdyno.errors import SpecError, StoreError
+from kvdyno.model.experiment import DeviceLimits
 from kvdyno.model.record import Metric, Record
-from kvdyno.model.results import GRAVE, Analysis, Comparison
+from kvdyno.model.results import GRAVE, Analysis, Comparison, Device
 
 LOST = {("leveldb", "C", SIZES[2], r): "out_of_memory" for r in (1, 2, 3)}
 
@@ -323,6 +324,37 @@ def test_two_sets_of_different_runners_are_compared_with_a_caution(tmp_path: Pat
     assert any("different runners" in caution.message for caution in found.cautions)
 
 
+def on_devices(sweep: Sweep, *, axis: bool) -> Sweep:
+    """Every other repetition on a slower disk, as the axis says or as it hides."""
+    hdd = DeviceLimits(name="hdd", read_bytes_per_second=150 << 20, read_iops=150)
+    records = []
+    for r in sweep.records:
+        limits = hdd if r.repetition % 2 else None
+        axes = {**r.point.axes, "device": "hdd" if limits else "full-speed"} if axis else r.point.axes
+        point = r.point.model_copy(update={"device": limits, "axes": axes})
+        details = {**r.runner.details, **({"device_binds": "reads"} if limits else {})}
+        runner = r.runner.model_copy(update={"details": details})
+        records.append(r.model_copy(update={"point": point, "runner": runner}))
+    return dataclasses.replace(sweep, records=tuple(records))
+
+
+def test_devices_of_the_axis_are_named_and_are_no_mix(tmp_path: Path) -> None:
+    found = analysed(on_devices(without_files(tmp_path, noise=0.005, repetitions=4), axis=True))
+    rates = "reads at most 150 MiB/s and 150/s"
+    assert found.devices == (Device("hdd", rates, "reads", 4), Device("full-speed", "", "", 4))
+    assert all("device_binds" not in each.details for each in found.confinements)
+    (caution,) = found.cautions
+    assert caution.kind == "device"
+    assert f"hdd ({rates})" in caution.message
+    assert analysed(without_files(tmp_path, noise=0.005)).devices == ()
+
+
+def test_a_device_that_no_axis_names_is_a_mix(tmp_path: Path) -> None:
+    mixed = analysed(on_devices(without_files(tmp_path, noise=0.005), axis=False))
+    assert kinds(mixed) == {"mixed", "device"}
+    assert "different limits of the disk are compared: none, reads at" in mixed.cautions[0].message
+
+
 def with_fact(sweep: Sweep, group: str, name: str, value: object) -> Sweep:
     first = sweep.records[0].environment
     facts = {**first.facts, group: {**first.facts.get(group, {}), name: value}}
@@ -347,6 +379,14 @@ def test_short_runs_say_that_steadiness_was_not_judged(tmp_path: Path) -> None:
     found = analysed(without_files(tmp_path, noise=0.005, files=True, seconds=5))
     assert [c.kind for c in found.cautions] == ["unsteady"]
     assert "steadiness was not judged: 5 intervals or fewer" in found.cautions[0].message
+
+
+def test_a_measured_load_is_not_expected_to_be_steady(tmp_path: Path) -> None:
+    sweep = without_files(tmp_path, noise=0.005, files=True, seconds=5)
+    for folder in sweep.run_dirs.values():
+        series = folder / "series.csv"
+        series.write_text(series.read_text().replace("measure,", "load,"))
+    assert analysed(sweep).cautions == ()
 
 
 def test_an_uncapped_sweep_says_so_once(tmp_path: Path) -> None:
