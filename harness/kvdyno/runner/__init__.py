@@ -6,7 +6,8 @@ confines processes; `Surveyor` reads the environment. The rest is private to thi
 
 from .cage import Warden
 from .environment import Surveyor, host_id
-from .local import LoadSink, LocalRunner, tidy
+from .loads import LoadSink
+from .local import LocalRunner, tidy
 from .warden import choose_warden
 from .watch import Progress
 

@@ -22,7 +22,7 @@ from kvdyno.model.record import (
 )
 
 from .cage import Task, Warden
-from .disk import evict_file, free_bytes
+from .disk import evict_file, free_bytes, needed_bytes
 from .driver import LOG, OUTCOME, PROPERTIES, Driver, NativeDriver, write_properties
 from .environment import others_cpus_busy, read_cpu
 from .external import ExternalDriver
@@ -47,10 +47,11 @@ class Setting:
 
 @dataclass
 class Draft:
-    """A record in the making. `details` and `warnings` are filled on the way."""
+    """A record in the making; `details` and `warnings` fill on the way. `data` is where all stores are."""
 
     run: Run
     run_dir: Path
+    data: Path
     order: int
     setting: Setting
     environment: Environment
@@ -111,6 +112,19 @@ def recorded_point(run: Run) -> RecordedPoint:
         timeout_seconds=point.timeout_seconds,
         device=point.device,
     )
+
+
+def refusal_for_lack_of_space(draft: Draft) -> Record | None:
+    """The record of a run for which the disk has no room; None if it has."""
+    needed = needed_bytes(draft.run.point.expected_disk_bytes)
+    free = free_bytes(draft.data)
+    if free >= needed:
+        return None
+    reason = (
+        f"{draft.data}: expected {needed:,} bytes free for this point, found {free:,}; "
+        "remedy: free some, set KVDYNO_DATA to a larger disk, or run `kvdyno clean`"
+    )
+    return draft.finish("disk_full", failure=Failure(reason=reason))
 
 
 def attempt(draft: Draft, *, store: Path, progress: Callable[[Progress], None]) -> Record:

@@ -6,21 +6,20 @@ import contextlib
 import errno
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Protocol
 
 from kvdyno.errors import HostError, Interrupted
 from kvdyno.model.engine import RunnerName
-from kvdyno.model.point import Dataset, Point, Run
+from kvdyno.model.point import Dataset, Run
 from kvdyno.model.project import Project
-from kvdyno.model.record import CONCLUSIVE, Failure, Record
+from kvdyno.model.record import Failure, Record
 
-from .attempt import Draft, Setting, attempt
+from .attempt import Draft, Setting, attempt, refusal_for_lack_of_space
 from .cage import Warden
-from .disk import demand_real_disk, first_special_file, free_bytes, needed_bytes, remove_tree
+from .disk import demand_real_disk, remove_tree
 from .environment import Surveyor
+from .loads import Loads, LoadSink
 from .owner import is_leftover, owned_name
 from .snapshots import Snapshot, Snapshots
 from .warden import choose_warden, remove_leftover_containers
@@ -28,35 +27,6 @@ from .watch import Progress
 
 #: Where snapshots are kept, by whether the loads were uncapped.
 _SHELVES = {False: "snapshots", True: "snapshots-uncapped"}
-
-
-class LoadSink(Protocol):
-    """Where the records of loads go: the store, seen from here."""
-
-    def begin(self, run: Run) -> Path:
-        """A new, empty folder for the run."""
-
-    def commit(self, record: Record, *, run_dir: Path) -> None:
-        """Keep the record."""
-
-
-def load_run(point: Point, dataset: Dataset) -> Run:
-    """The load of a dataset as a run of its own, under the same cap as the point that needs it.
-
-    The disk is not held to anything: how fast it is does not change what is loaded.
-    """
-    axes = {name: point.axes[name] for name in ("engine", "preset", "dataset") if name in point.axes}
-    load = replace(
-        point,
-        slug=f"{dataset.slug}.load",
-        identity=dataset.identity,
-        axes=axes,
-        properties=dataset.properties,
-        phases=tuple(p for p in ("load", "settle") if p in point.engine.description.phases),
-        dataset=None,
-        device=None,
-    )
-    return Run(point=load, repetition=1)
 
 
 class LocalRunner:
@@ -80,7 +50,6 @@ class LocalRunner:
     ) -> None:
         self._project = project
         self._sweep_id = sweep_id
-        self._loads = loads
         self._uncapped = uncapped
         self._cpus = cpus
         self._runners = runners
@@ -90,12 +59,8 @@ class LocalRunner:
         self._snapshots = Snapshots(project.data / _SHELVES[uncapped])
         self._work = project.data / "work" / owned_name(sweep_id)
         self._surveyor = Surveyor(project)
-        self._failed_loads: dict[str, Record] = {}
-        self._failed_once: set[str] = set()
-        self._forced: set[str] = set()
+        self._loads = Loads(self._snapshots, sink=loads, draft=self._draft)
         self._prepared: set[str] = set()
-        # What was found wrong with a snapshot: told by the next run that starts from it.
-        self._flaws: dict[str, list[str]] = {}
 
     def __enter__(self) -> LocalRunner:
         """See the class."""
@@ -184,7 +149,7 @@ class LocalRunner:
         force: bool,
     ) -> None:
         try:
-            self._load(run, dataset, order, progress, force=force)
+            self._loads.snapshot_of(dataset, run=run, order=order, progress=progress, force=force)
         except HostError as failure:
             if not _is_full_disk(failure):
                 raise  # a full disk is said by each run's own record
@@ -202,12 +167,14 @@ class LocalRunner:
         if dataset is None:
             return self._attempt_on_empty_store(self._draft(run, run_dir, order), progress)
         try:
-            loaded = self._load(run, dataset, order, progress, force=force_snapshot)
+            loaded = self._loads.snapshot_of(
+                dataset, run=run, order=order, progress=progress, force=force_snapshot
+            )
             draft = self._draft(run, run_dir, order)
-            draft.warnings += self._flaws.pop(dataset.identity, [])
+            draft.warnings += self._loads.take_flaws(dataset)
             if isinstance(loaded, Record):
                 return _inherit_failure(draft, loaded)
-            refusal = self._refusal_for_lack_of_space(draft)
+            refusal = refusal_for_lack_of_space(draft)
             return refusal or self._attempt_on_copy(draft, loaded, progress)
         except HostError as failure:
             if not _is_full_disk(failure):
@@ -215,7 +182,7 @@ class LocalRunner:
             return self._draft(run, run_dir, order).finish("disk_full", failure=Failure(reason=str(failure)))
 
     def _attempt_on_empty_store(self, draft: Draft, progress: Callable[[Progress], None]) -> Record:
-        refusal = self._refusal_for_lack_of_space(draft)
+        refusal = refusal_for_lack_of_space(draft)
         if refusal:
             return refusal
         store = self._work / "store"
@@ -240,71 +207,15 @@ class LocalRunner:
         warning = f"the run changed a file of its snapshot, which was removed: {difference}"
         return record.model_copy(update={"warnings": (*record.warnings, warning)})
 
-    def _load(
-        self,
-        run: Run,
-        dataset: Dataset,
-        order: int,
-        progress: Callable[[Progress], None],
-        *,
-        force: bool,
-    ) -> Snapshot | Record:
-        """The dataset's snapshot, made now if need be; or the record of the load that failed."""
-        if dataset.identity in self._failed_loads:
-            return self._failed_loads[dataset.identity]
-        if force and dataset.identity not in self._forced:
-            self._forced.add(dataset.identity)
-            self._snapshots.remove(dataset.identity)
-        existing = self._snapshots.find(
-            dataset.identity, report=self._flaws.setdefault(dataset.identity, []).append
-        )
-        if existing:
-            return existing
-        load = load_run(run.point, dataset)
-        load_dir = self._loads.begin(load)
-        draft = self._draft(load, load_dir, order)
-        record = self._refusal_for_lack_of_space(draft) or self._attempt_load(draft, dataset, progress)
-        self._loads.commit(record, run_dir=load_dir)
-        if record.status != "ok":
-            self._snapshots.abandon(dataset.identity)
-            # The host's doing, as when a Docker Engine is restarted, is given a second chance.
-            if record.status in CONCLUSIVE or dataset.identity in self._failed_once:
-                self._failed_loads[dataset.identity] = record
-            self._failed_once.add(dataset.identity)
-            return record
-        return self._snapshots.commit(dataset.identity, slug=dataset.slug, load_run=record.run_id)
-
-    def _attempt_load(self, draft: Draft, dataset: Dataset, progress: Callable[[Progress], None]) -> Record:
-        store = self._snapshots.begin(dataset.identity)
-        record = attempt(draft, store=store, progress=progress)
-        special = first_special_file(store)
-        if record.status != "ok" or special is None:
-            return record
-        reason = (
-            f"{special.relative_to(store)}: expected files and folders only in a store that runs start from "
-            "copies of, found a link or another special file"
-        )
-        return record.model_copy(update={"status": "failed", "failure": Failure(reason=reason)})
-
     def _draft(self, run: Run, run_dir: Path, order: int) -> Draft:
         return Draft(
             run=run,
             run_dir=run_dir,
+            data=self._project.data,
             order=order,
             setting=self._setting,
             environment=self._surveyor.survey(),
         )
-
-    def _refusal_for_lack_of_space(self, draft: Draft) -> Record | None:
-        needed = needed_bytes(draft.run.point.expected_disk_bytes)
-        free = free_bytes(self._project.data)
-        if free >= needed:
-            return None
-        reason = (
-            f"{self._project.data}: expected {needed:,} bytes free for this point, found {free:,}; "
-            "remedy: free some, set KVDYNO_DATA to a larger disk, or run `kvdyno clean`"
-        )
-        return draft.finish("disk_full", failure=Failure(reason=reason))
 
 
 def tidy(project: Project, *, wardens: Iterable[Warden], snapshots: bool = False) -> tuple[str, ...]:
