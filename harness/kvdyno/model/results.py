@@ -28,6 +28,7 @@ CautionKind = Literal[
     "unsteady",
     "busy",
     "readahead",
+    "device",
     "repetitions",
     "missing",
     "run",
@@ -125,6 +126,16 @@ class Confinement:
 
 
 @dataclass(frozen=True)
+class Device:
+    """A disk as runs saw it: its rates in words ("": the disk as it is), and which I/O they held."""
+
+    name: str
+    rates: str
+    binds: str
+    runs: int
+
+
+@dataclass(frozen=True)
 class Contender:
     """An engine as it ran: identity, build, and the caveats that its adapter declares."""
 
@@ -185,6 +196,8 @@ class Analysis:
     cautions: tuple[Caution, ...]
     machines: tuple[Machine, ...]
     confinements: tuple[Confinement, ...]
+    #: None where every run had the disk as it is.
+    devices: tuple[Device, ...]
     runs_planned: int
     runs_recorded: int
     runs_ok: int

@@ -343,9 +343,9 @@ def test_devices_of_the_axis_are_named_and_are_no_mix(tmp_path: Path) -> None:
     rates = "reads at most 150 MiB/s and 150/s"
     assert found.devices == (Device("hdd", rates, "reads", 4), Device("full-speed", "", "", 4))
     assert all("device_binds" not in each.details for each in found.confinements)
-    (caution,) = found.cautions
-    assert caution.kind == "device"
-    assert f"hdd ({rates})" in caution.message
+    assert "mixed" not in kinds(found)
+    (message,) = (caution.message for caution in found.cautions if caution.kind == "device")
+    assert f"hdd ({rates})" in message
     assert analysed(without_files(tmp_path, noise=0.005)).devices == ()
 
 

@@ -14,7 +14,7 @@ from fakes_records import SIZES, Fake, Sweep, fake_sweep
 
 from kvdyno.analysis import analyse
 from kvdyno.errors import SpecError, StoreError
-from kvdyno.model.experiment import FigureSpec, TableSpec
+from kvdyno.model.experiment import DeviceLimits, FigureSpec, TableSpec
 from kvdyno.model.results import Analysis, ReportPaths
 from kvdyno.report import check_figures, summarise, write_report
 from kvdyno.report.figures import draw_figure
@@ -94,6 +94,22 @@ def test_the_page_holds(page: str, text: str) -> None:
 @pytest.mark.parametrize("verdict", ["supported", "contradicted", "undecided", "not measured"])
 def test_the_page_gives_each_verdict(page: str, verdict: str) -> None:
     assert f">{verdict}</span>" in page
+
+
+def test_the_page_says_how_a_device_is_imitated(sweep: Sweep, tmp_path: Path) -> None:
+    hdd = DeviceLimits(name="hdd", write_bytes_per_second=150 << 20)
+    runner = sweep.records[0].runner.model_copy(update={"details": {"device_binds": "synced writes"}})
+    records = [
+        r.model_copy(update={"point": r.point.model_copy(update={"device": hdd}), "runner": runner})
+        for r in sweep.records
+    ]
+    experiment = sweep.experiment.model_copy(update={"figures": (), "tables": ()})
+    found = analyse(experiment, sweep.plan, records, run_dirs={})
+    page = write_report(found, experiment, out=tmp_path, commands=()).html.read_text("utf-8")
+    assert "hdd (writes at most 150 MiB/s)" in page[: page.index("Where and how</h2>")]
+    row = page[page.index("<strong>hdd</strong>") :]
+    assert "<td>writes at most 150 MiB/s</td><td>synced writes</td>" in row
+    assert "device_binds" not in page
 
 
 def test_every_link_inside_the_page_leads_somewhere(page: str, paths: ReportPaths) -> None:
