@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from docker import DockerClient
 from fakes.containers import NAME, add_adapter, make_image
+from fakes.drivers import NAME as FAKE
+from fakes.drivers import build_fake
 from fakes.projects import make_project
 
 from kvdyno import pipeline
@@ -33,6 +35,7 @@ CAPPED = pipeline.Confinement()
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, client: DockerClient) -> Project:
+    monkeypatch.delenv("KVDYNO_BUILD", raising=False)
     monkeypatch.setattr(lock, "_default_path", lambda: tmp_path / "lock")
     project = make_project(tmp_path, experiment=EXPERIMENT)
     add_adapter(project)
@@ -54,6 +57,27 @@ def test_runs_are_measured_once_for_each_image(project: Project, client: DockerC
     _, rebuilt = pipeline.make_plan(project, REQUEST)
     assert {p.identity for p in rebuilt.points}.isdisjoint({p.identity for p in whole.points})
     assert pipeline.reusable(project, rebuilt, how=CAPPED) == {}
+
+
+def test_what_was_planned_is_what_runs_though_the_tag_moves(project: Project, client: DockerClient) -> None:
+    _, whole = pipeline.make_plan(project, REQUEST)
+    planned = whole.points[0].engine.image
+    moved = make_image(client, source=source_sha256(project, NAME))
+    assert moved != planned
+    result = pipeline.sweep(project, whole, how=CAPPED, observer=Diary())
+    assert {record.runner.details["image"] for record in result.records} == {planned}
+
+
+def test_an_experiment_that_names_runners_has_both_in_one_sweep(project: Project) -> None:
+    build_fake(project.binaries)
+    file = project.experiments / "test.yaml"
+    file.write_text(file.read_text().replace(f"[{NAME}]", f"[{FAKE}, {{engine: {NAME}, runner: docker}}]"))
+    _, whole = pipeline.make_plan(project, pipeline.Request(experiment="test"))
+    result = pipeline.sweep(project, whole, how=pipeline.Confinement(uncapped=True), observer=Diary())
+    runners = {(record.point.engine, record.runner.name, record.status) for record in result.records}
+    assert runners == {(FAKE, "local", "ok"), (NAME, "docker", "ok")}
+    cautions = pipeline.analyse(project, whole, records=result.records).cautions
+    assert not [caution.message for caution in cautions if "different runners" in caution.message]
 
 
 def test_an_engine_without_an_image_is_named(project: Project) -> None:
