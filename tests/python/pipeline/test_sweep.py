@@ -271,3 +271,14 @@ def test_sweeps_have_ids_of_their_own_that_sort_by_time() -> None:
     late = pipeline.new_sweep_id(lambda: dt.datetime(2027, 1, 1, tzinfo=dt.UTC))
     assert early.startswith("20260101T000000-")
     assert early < late
+
+
+def test_the_disk_as_it_is_measures_nothing_again_and_is_named_as_the_axis_says(project: Project) -> None:
+    request = pipeline.Request(experiment="test")
+    pipeline.sweep(project, pipeline.make_plan(project, request)[1], how=UNCAPPED, observer=Diary())
+    text = EXPERIMENT.replace("grid:\n", "grid:\n  device: [full-speed, hdd]\n")
+    (project.experiments / "test.yaml").write_text(text + "devices: {hdd: {read_iops: 150}}\n")
+    whole = pipeline.make_plan(project, request)[1]
+    stored = pipeline.stored(project, whole, uncapped=True)
+    assert len(stored) == len(whole.runs) / 2
+    assert {record.point.axes["device"] for record in stored.values()} == {"full-speed"}
