@@ -116,7 +116,15 @@ def _make(client: docker.DockerClient, script: Path) -> None:
 
 
 def _base(client: docker.DockerClient, name: str) -> Base:
-    """What the image says of itself. Raises HostError unless it is a Debian or like one."""
+    """What the image says of itself. Raises HostError unless it is like a Debian, for this processor."""
+    image = client.images.get(name)
+    ours, found = client.version()["Arch"], image.attrs["Architecture"]
+    if found != ours:
+        raise HostError(
+            f"expected a base image for {ours}, found one for {found}",
+            where=name,
+            remedy=f"docker pull --platform linux/{ours} {name}, or name another one",
+        )
     try:
         told = run_once(client, name, ["cat", "/etc/os-release"]).stdout.decode(errors="replace")
     except (DockerException, TimeoutError) as error:
@@ -132,7 +140,7 @@ def _base(client: docker.DockerClient, name: str) -> Base:
             where=name,
             remedy=f"name another base image, such as {PULLED}",
         )
-    return Base(name=name, id=str(client.images.get(name).id), suite=suite)
+    return Base(name=name, id=str(image.id), suite=suite)
 
 
 def _first_line(text: str) -> str:

@@ -15,7 +15,7 @@ from kvdyno.images import base as base_module
 from kvdyno.images import find_base
 from kvdyno.model.project import Project
 
-from .fixtures import derive
+from .fixtures import derive, load_empty
 
 pytestmark = pytest.mark.docker
 
@@ -99,6 +99,14 @@ def test_a_user_without_sudo_is_told_what_root_must_do(
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(HostError, match=r"sudo: No such file or directory\n.*as root: .*make-base \| docker"):
         find_base(project, say=lambda line: None)
+
+
+def test_one_of_another_architecture_is_refused(client: DockerClient, project: Project) -> None:
+    load_empty(client, tag="fixture-mine:1", architecture="s390x", labels={})
+    ours = client.version()["Arch"]
+    with pytest.raises(HostError, match=f"expected a base image for {ours}, found one for s390x") as raised:
+        find_base(project, named="fixture-mine:1", say=lambda line: None)
+    assert f"docker pull --platform linux/{ours}" in str(raised.value.remedy)
 
 
 def test_one_without_a_release_is_refused(client: DockerClient, project: Project) -> None:
