@@ -16,12 +16,12 @@ FUZZ ?= 10000000
 IMAGES ?=
 BASE_IMAGE ?=
 # What holds the engines that the runner runs.
-ENGINES_READY = $(if $(filter docker,$(RUNNER)),images,build)
+ENGINES_READY = $(if $(filter docker,$(RUNNER)),images-needed,build)
 KVDYNO := .venv/bin/kvdyno
 PY := .venv/bin/python
 
 .PHONY: help experiment plan test test-cpp test-python lint tidy format sanitize bench-driver bench-chunkstore stress fuzz \
-        images harness-image clean-room packages venv build tests-built lock doctor clean distclean
+        images images-needed harness-image clean-room packages venv build tests-built lock doctor clean distclean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' Makefile
@@ -83,6 +83,10 @@ fuzz: tests-built  ## Run the chunk store's decoders on FUZZ mutations of their 
 images: venv  ## Build an image of every engine (IMAGES=), for RUNNER=docker; no registry needed
 	@harness/setup.sh docker
 	@$(KVDYNO) images build $(if $(IMAGES),--engines $(IMAGES)) $(if $(BASE_IMAGE),--base $(BASE_IMAGE))
+
+images-needed: venv
+	@harness/setup.sh docker
+	@$(KVDYNO) images build --experiment $(EXPERIMENT) $(if $(BASE_IMAGE),--base $(BASE_IMAGE))
 
 harness-image: venv  ## Build an image of the harness itself, with LaTeX (minutes)
 	@harness/setup.sh docker

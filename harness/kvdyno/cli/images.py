@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from kvdyno.errors import UsageError
 from kvdyno.images import (
     HARNESS_IMAGE,
     ImageState,
@@ -19,6 +20,7 @@ from kvdyno.images import (
 from kvdyno.model.docker_engine import connect
 from kvdyno.model.image import image_name
 from kvdyno.model.units import human_bytes
+from kvdyno.spec import engines_named
 
 from .app import EnginesOption, JsonOption, app, console, error_console, print_json, project, words
 from .layout import harmless, plain_table
@@ -36,6 +38,10 @@ BaseOption = Annotated[
         show_default=False,
     ),
 ]
+ExperimentOption = Annotated[
+    str | None,
+    typer.Option("--experiment", metavar="NAME", help="Only the engines that this experiment names."),
+]
 VerboseOption = Annotated[
     bool, typer.Option("--verbose", "-v", metavar="", help="Print what the builds say.")
 ]
@@ -44,6 +50,7 @@ VerboseOption = Annotated[
 @images.command()
 def build(
     engines: EnginesOption = None,
+    experiment: ExperimentOption = None,
     base: BaseOption = None,
     verbose: VerboseOption = False,
 ) -> None:
@@ -51,8 +58,12 @@ def build(
 
     Example: `kvdyno images build --engines rocksdb`
     """
-    here, client = project(), connect(timeout_seconds=_BUILD_SILENCE_SECONDS)
-    states = image_states(client, here, words(engines))
+    here = project()
+    if engines and experiment:
+        raise UsageError("expected --engines or --experiment, found both")
+    wanted = engines_named(experiment, project=here) if experiment else words(engines)
+    client = connect(timeout_seconds=_BUILD_SILENCE_SECONDS)
+    states = image_states(client, here, wanted)
     found = find_base(here, named=base, say=_say)
     for state in states:
         if not state.trouble and state.base == found.id:

@@ -107,6 +107,12 @@ def load_experiment(
     )
 
 
+def engines_named(path_or_name: str | Path, *, project: Project) -> tuple[str, ...]:
+    """Names of the engines that the file asks for, built or not; of upstream binaries there are none."""
+    form = read_form(read_document(_find(path_or_name, project=project)), ExperimentForm)
+    return tuple(dict.fromkeys(each.engine for each in form.engines if each.external is None))
+
+
 def _find(path_or_name: str | Path, *, project: Project) -> Path:
     text = str(path_or_name)
     if text.endswith((".yaml", ".yml")) or "/" in text:

@@ -89,6 +89,20 @@ def test_a_base_that_is_nowhere_is_named(sources: Checkout, client: DockerClient
 
 
 @pytest.mark.docker
+def test_an_experiment_names_the_engines_to_build(sources: Checkout, project: Project, base: str) -> None:
+    text = (project.experiments / "test.yaml").read_text()
+    (project.experiments / "test.yaml").write_text(text.replace("[rocksdb, leveldb]", f"[{ENGINE}]"))
+    answer = sources.kvdyno("images", "build", "--experiment", "test", "--base", base)
+    assert answer.status == 0, answer.err
+    assert f"kvdyno-{ENGINE}:latest: built" in answer.out
+    unknown = sources.kvdyno("images", "build", "--experiment", "tset")
+    assert unknown.status == 2
+    assert "did you mean 'test'" in unknown.err
+    both = sources.kvdyno("images", "build", "--experiment", "test", "--engines", ENGINE)
+    assert (both.status, "found both" in both.err) == (2, True)
+
+
+@pytest.mark.docker
 def test_an_unknown_engine_is_named(sources: Checkout, base: str) -> None:
     answer = sources.kvdyno("images", "build", "--engines", "nosuch", "--base", base)
     assert (answer.status, "nosuch" in answer.err) == (4, True)
