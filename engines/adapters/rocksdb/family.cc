@@ -40,7 +40,7 @@ Status RocksFamily::Open(const OpenContext& context) {
     options.statistics = statistics_;
   }
   watcher_ = std::make_shared<Watcher>(&events_);
-  options.listeners.push_back(watcher_);
+  if (options_.telemetry) options.listeners.push_back(watcher_);
   if (Status status = Prepare(context, &options); !status.ok()) return status;
   rocksdb::DB* db = nullptr;
   const rocksdb::Status opened = rocksdb::DB::Open(options, context.directory, &db);
@@ -63,6 +63,7 @@ Status RocksFamily::Settle() {
 }
 
 void RocksFamily::Sample(std::vector<Counter>* counters) {
+  if (!options_.telemetry) return;
   SampleCounters(db_.get(), statistics_.get(), counters);
   watcher_->Sample(counters);
 }

@@ -378,7 +378,7 @@ void Options::Describe(OptionTable* table) {
   DescribeAdvice(this, table);
   table->Text("optionsfile", &optionsfile,
               {.effect = "A RocksDB option file that replaces all options but those of the cache, "
-                         "which such a file cannot express, and statistics.",
+                         "which such a file cannot express, statistics and telemetry.",
                .shapes_data = true});
   table->Bool(
       "statistics", &statistics,
@@ -386,6 +386,9 @@ void Options::Describe(OptionTable* table) {
            "Count how reads were answered (cache hits, Bloom filters, levels) for the record. "
            "Costs 8 % more instructions a cached get and 2 % a put. Stalls, levels and bytes "
            "flushed and compacted are in the record also without."});
+  table->Bool("telemetry", &telemetry,
+              {.effect = "Watch stalls, flushes and compactions, and sample levels and counters. "
+                         "false: none of it, statistics neither, to measure what watching costs."});
 }
 
 }  // namespace kvdyno::rocks

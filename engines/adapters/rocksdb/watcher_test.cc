@@ -207,6 +207,26 @@ TEST_F(Watched, WhatRunsWhenTheStoreIsClosedIsToldAfterwards) {
   EXPECT_EQ(store_.hooks, (std::vector<std::string>{"prepare", "opened", "closing"}));
 }
 
+TEST(Unwatched, NothingIsToldAndTheStoreWorks) {
+  std::string directory = fs::temp_directory_path() / "kvdyno-unwatched-XXXXXX";  // mkdtemp's
+  ASSERT_NE(mkdtemp(directory.data()), nullptr);
+  Gated store;
+  ASSERT_TRUE(store.options().Set("telemetry", "false").ok());
+  ASSERT_TRUE(store.Open({.directory = directory}).ok());
+  std::unique_ptr<Session> session = store.NewSession();
+  ASSERT_TRUE(session->Put("key", "value").ok());
+  ASSERT_TRUE(store.Settle().ok());
+  std::vector<Counter> counters;
+  store.Sample(&counters);
+  EXPECT_TRUE(counters.empty());
+  session.reset();
+  ASSERT_TRUE(store.Close().ok());
+  std::vector<Event> events;
+  store.TakeEvents(&events);
+  EXPECT_TRUE(events.empty());
+  fs::remove_all(directory);
+}
+
 }  // namespace
 
 }  // namespace kvdyno::rocks

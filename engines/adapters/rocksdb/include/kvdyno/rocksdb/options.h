@@ -68,6 +68,7 @@ struct Options {
   // Of this adapter.
   std::string optionsfile;
   bool statistics = false;
+  bool telemetry = true;
 
   void Describe(OptionTable* table);
 
