@@ -1,13 +1,17 @@
 """Figure kinds: take a table and a binding, return a matplotlib figure. They know no experiment.
 
 Each module in this folder that defines `TABLE`, `OPTIONS` and `draw(table, binding)` is a kind, found by
-`kinds()`; its name is what an experiment writes as `kind:`. `OPTIONS` names the options that it takes,
-`TABLE` which table it draws:
+`kinds()`; its name is what an experiment writes as `kind:`. `OPTIONS` names the options that it takes and
+the form of each (a literal: experiments are checked without importing it), `TABLE` which table it draws:
 
-- "estimates": one row per point: the columns that the binding names, `value`, `low`, `high` (NaN where
+- "estimates": one row per point and metric: the columns that the binding names, `part` and `measure` (what
+  the metric is called among the figure's metrics, and alone), `value`, `unit`, `low`, `high` (NaN where
   there is no interval), `n`, and `status` ("ok", or why there is no value, which is then NaN);
 - "percentiles": the binding's columns, `percentile` (0..100), `value`, `n`;
-- "series": the binding's columns, `run` (what one line belongs to), `elapsed` (s), `value`.
+- "series": the binding's columns, `run` (what one line belongs to), `elapsed` (s), `value`;
+- "timeline": the binding's columns, `layer` ("value", or the kind of an event), `elapsed` (s since the phase
+  began; of an event its begin), `value`, `duration` (s), `state`, `cause`, `detail`, and `status` ("ok", or
+  why a run has no value). The rows of a panel are of one run.
 
 Figures compute no statistics. Equal tables give equal bytes (`save`).
 """
@@ -24,11 +28,13 @@ from typing import Any, Literal
 import pandas as pd
 from matplotlib.figure import Figure
 
+from kvdyno.model.figure_options import OptionForms
+
 from .output import FigureFiles, save
 
-__all__ = ["Binding", "FigureFiles", "Kind", "TableKind", "kinds", "save"]
+__all__ = ["Binding", "FigureFiles", "Kind", "OptionForms", "TableKind", "kinds", "save"]
 
-TableKind = Literal["estimates", "percentiles", "series"]
+TableKind = Literal["estimates", "percentiles", "series", "timeline"]
 
 
 @dataclass(frozen=True)
@@ -60,7 +66,7 @@ class Kind:
     name: str
     summary: str
     table: TableKind
-    options: frozenset[str]
+    options: OptionForms
     draw: Callable[[pd.DataFrame, Binding], Figure]
 
 

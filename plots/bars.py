@@ -13,11 +13,11 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from . import Binding, TableKind, style
+from . import Binding, OptionForms, TableKind, style
 from .units import axis_text
 
 TABLE: TableKind = "estimates"
-OPTIONS = frozenset({"log"})
+OPTIONS: OptionForms = {"log": "flag"}
 
 _GROUP_WIDTH = 0.8
 
@@ -29,17 +29,18 @@ def draw(table: pd.DataFrame, binding: Binding) -> Figure:
     looks = style.looks(table, binding)
     handles: dict[str, Any] = {}
     for axes, rows in panels:
-        _panel(axes, rows, binding, looks, handles)
+        draw_panel(axes, rows, binding, looks, handles)
     return style.finish(figure, binding, handles)
 
 
-def _panel(
+def draw_panel(
     axes: Axes,
     rows: pd.DataFrame,
     binding: Binding,
     looks: dict[tuple[object, ...], style.Look],
     handles: dict[str, Any],
 ) -> None:
+    """Bars of one panel's rows, with axes; new names go into `handles`."""
     groups = list(rows[binding.x].drop_duplicates()) if binding.x else [""]
     width, log = _GROUP_WIDTH / len(looks), bool(binding.options.get("log"))
     for place, (key, look) in enumerate(looks.items()):

@@ -16,11 +16,11 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, NullLocator
 
-from . import Binding, TableKind, style
+from . import Binding, OptionForms, TableKind, style
 from .units import axis_text
 
 TABLE: TableKind = "estimates"
-OPTIONS = frozenset({"log"})
+OPTIONS: OptionForms = {"log": "flag"}
 
 #: Above this largest / smallest, x is drawn on a logarithmic scale.
 _LOG_FROM = 8

@@ -14,10 +14,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullLocator
 
-from . import Binding, TableKind, style
+from . import Binding, OptionForms, TableKind, style
 
 TABLE: TableKind = "percentiles"
-OPTIONS: frozenset[str] = frozenset()
+OPTIONS: OptionForms = {}
 
 _TICKS = (0.0, 90.0, 99.0, 99.9, 99.99, 99.999, 99.9999)
 

@@ -1,7 +1,8 @@
 """Stacked bars: how a total divides into parts, for each x and series.
 
 The parts are the values of the column `part`, in the order of the table. Options: `share: true` draws
-percentages of the total; `metrics` names the parts where an experiment binds this kind.
+percentages of the total; `metrics` names the parts where an experiment binds this kind. A place where no part
+has a value says why.
 """
 
 from __future__ import annotations
@@ -14,22 +15,24 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from . import Binding, TableKind, style
+from . import Binding, OptionForms, TableKind, style
 from .units import axis_text
 
 TABLE: TableKind = "estimates"
-OPTIONS = frozenset({"share", "metrics"})
+OPTIONS: OptionForms = {"share": "flag", "metrics": "words"}
 
 _GROUP_WIDTH = 0.8
+_LETTERS_BELOW = 60  # names stand level below a panel as long as they have no more together
 
 
 @style.styled
 def draw(table: pd.DataFrame, binding: Binding) -> Figure:
-    """The figure; the table has a column `part` besides those in plots/__init__.py."""
+    """The figure; see plots/__init__.py for the table."""
     figure, panels = style.panels(table, binding)
     parts = list(table["part"].drop_duplicates())
     if binding.options.get("share"):
-        binding = replace(binding, label=f"share of {binding.label}", unit="%")
+        whole = binding.label[:1].lower() + binding.label[1:]
+        binding = replace(binding, label=f"share of {whole}", unit="%")
     stacks = list(style.looks(table, binding).items())
     handles: dict[str, Any] = {}
     for axes, rows in panels:
@@ -57,11 +60,15 @@ def _panel(
             centre = spot + (place - (len(stacks) - 1) / 2) * width
             one = mine[mine[binding.x] == group] if binding.x else mine
             highest = max(highest, _stack(axes, centre, width * 0.92, one, parts, share, handles))
-            style.absence(axes, np.full(len(one), centre), one, colour=style.QUIET)
+            if one["value"].isna().all():
+                style.absence(axes, np.full(len(one[:1]), centre), one[:1], colour=style.QUIET)
             ticks.append(centre)
             names.append("\n".join(part for part in (look.name, axis_text(group, unit)) if part))
     axes.set_xticks(ticks, names)
     axes.tick_params(axis="x", length=0, labelsize=7)
+    if len(names) * max(len(line) for name in names for line in name.split("\n")) > _LETTERS_BELOW:
+        for label in axes.get_xticklabels():
+            label.set(rotation=30, ha="right", rotation_mode="anchor")
     return highest
 
 
@@ -80,8 +87,11 @@ def _stack(
         heights = 100 * heights / heights.sum()
     bottoms = np.cumsum(heights) - heights
     for number, part in enumerate(parts):
-        bar = axes.bar(centre, heights[number], width, bottom=bottoms[number], linewidth=0)
-        bar.patches[0].set_facecolor(style.COLOURS[number % len(style.COLOURS)])
-        bar.patches[0].set_hatch(style.HATCHES[number % len(style.HATCHES)])
+        looks = style.stall_look(part) or {
+            "facecolor": style.COLOURS[number % len(style.COLOURS)],
+            "hatch": style.HATCHES[number % len(style.HATCHES)],
+            "linewidth": 0,
+        }
+        bar = axes.bar(centre, heights[number], width, bottom=bottoms[number], **looks)
         handles.setdefault(part, bar)
     return float(heights.sum())

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
+import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -16,6 +17,7 @@ import matplotlib
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.patheffects import withStroke
@@ -30,10 +32,15 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 LINES = ("-", "--", ":", "-.")
 HATCHES = ("", "////", "....", "xxxx")
 INK, QUIET, RULE = "#1F2328", "#59636E", "#D8DDE3"
+#: Stalls have their cause's colour in every figure; a cause of another name is "other".
+CAUSES = {"memtable": "#56B4E9", "level 0": "#D55E00", "pending compaction": "#009E73", "other": "#7D7D7D"}
+_DELAY_STRENGTH, _STOP_STRENGTH = 0.3, 0.85
 
 PANEL_WIDTH, PANEL_HEIGHT = 3.1, 2.35  # inches, as all that follow
-_TITLE_LINE, _LEGEND_LINE, _CAPTION_LINE, _LEGEND_COLUMN = 0.27, 0.19, 0.2, 1.3
-_PANELS_A_ROW = 3
+PANELS_A_ROW = 3
+_TITLE_LINE, _LEGEND_LINE, _CAPTION_LINE, _CAPTION_EDGE = 0.27, 0.19, 0.13, 0.07
+#: What a legend's entry takes beside its text, and what letters take: wide ones fit, too.
+_LEGEND_MARK, _LEGEND_LETTER, _CAPTION_LETTER = 0.5, 0.062, 0.053
 _RC: dict[str, Any] = {
     "font.family": "DejaVu Sans",
     "font.size": 8.5,
@@ -119,6 +126,20 @@ def looks(table: pd.DataFrame, binding: Binding) -> dict[tuple[Any, ...], Look]:
     return found
 
 
+def stall_look(name: str) -> dict[str, Any] | None:
+    """How a stall is filled: "delay, level 0" is pale, "stop, level 0" dark and hatched; in the plural, too.
+    None: the name is not of a stall.
+    """
+    state, _, cause = name.partition(", ")
+    if state.removesuffix("s") not in ("delay", "stop") or cause not in CAUSES:
+        return None
+    stop = state.startswith("stop")
+    strength = _STOP_STRENGTH if stop else _DELAY_STRENGTH
+    red, green, blue = (1 - strength * (1 - part) for part in to_rgb(CAUSES[cause]))  # on white paper
+    hatch = "////" if stop else ""
+    return {"facecolor": to_hex((red, green, blue)), "hatch": hatch, "edgecolor": "white", "linewidth": 0}
+
+
 def rows_of(table: pd.DataFrame, columns: Sequence[str], key: Sequence[Any]) -> pd.DataFrame:
     """The rows whose columns have the key's values; missing equals missing."""
     keep = pd.Series(True, index=table.index)
@@ -132,7 +153,7 @@ def panels(table: pd.DataFrame, binding: Binding) -> tuple[Figure, list[tuple[Ax
     columns = list(binding.panels)
     keys = list(table[columns].drop_duplicates().itertuples(index=False, name=None)) if columns else []
     keys = keys or [()]
-    wide = min(_PANELS_A_ROW if len(keys) != 4 else 2, len(keys))
+    wide = min(PANELS_A_ROW if len(keys) != 4 else 2, len(keys))
     high = math.ceil(len(keys) / wide)
     width = max(PANEL_WIDTH * wide, 1.7 * PANEL_WIDTH)
     figure = Figure(figsize=(width, PANEL_HEIGHT * high), layout="constrained")
@@ -201,21 +222,26 @@ def trimmed(value: float) -> str:
 def finish(figure: Figure, binding: Binding, handles: Mapping[str, Any]) -> Figure:
     """Add title and legend above the panels and the caption below them; the figure grows by their height."""
     named = {name: handle for name, handle in handles.items() if name}
-    columns = max(1, min(len(named), int(figure.get_figwidth() / _LEGEND_COLUMN)))
+    width = figure.get_figwidth()
+    entry = _LEGEND_MARK + _LEGEND_LETTER * max(map(len, named), default=0)
+    columns = max(1, min(len(named), int(width / entry)))
     lines = math.ceil(len(named) / columns)
+    caption = textwrap.wrap(binding.caption, max(20, int(width / _CAPTION_LETTER)))
     title = _TITLE_LINE if binding.title else 0.0
-    top, bottom = title + lines * _LEGEND_LINE + 0.05, _CAPTION_LINE if binding.caption else 0.0
+    top = title + lines * _LEGEND_LINE + 0.05
+    bottom = _CAPTION_EDGE + len(caption) * _CAPTION_LINE if caption else 0.0
     body = figure.get_figheight()
     height = body + top + bottom
     figure.set_figheight(height)
     engine = figure.get_layout_engine()
     if isinstance(engine, ConstrainedLayoutEngine):
         engine.set(rect=(0, bottom / height, 1, body / height))
-    left = 0.06 / figure.get_figwidth()
+    left = 0.06 / width
     if binding.title:
         figure.text(left, 1 - 0.05 / height, binding.title, fontsize=10.5, fontweight="bold", va="top")
-    if binding.caption:
-        figure.text(left, 0.05 / height, binding.caption, fontsize=7, color=QUIET, va="bottom")
+    if caption:
+        text = "\n".join(caption)
+        figure.text(left, 0.05 / height, text, fontsize=7, color=QUIET, va="bottom", linespacing=1.25)
     if named:
         figure.legend(
             list(named.values()), list(named), loc="upper left", ncols=columns, borderaxespad=0, borderpad=0,

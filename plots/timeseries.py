@@ -11,10 +11,10 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
-from . import Binding, TableKind, style
+from . import Binding, OptionForms, TableKind, style
 
 TABLE: TableKind = "series"
-OPTIONS: frozenset[str] = frozenset()
+OPTIONS: OptionForms = {}
 
 
 @style.styled

@@ -10,8 +10,10 @@ import numpy as np
 from kvdyno.model.units import human_bytes
 
 _SI = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+_COUNTS = ((1e9, "billion"), (1e6, "million"), (1e3, "thousand"))
 _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
-_SECONDS = {"s": 1.0, "ns": 1e-9}
+_SECONDS = {"s": 1.0, "us": 1e-6, "ns": 1e-9}
+_WORDS = {"level0": "level 0", "pending": "pending compaction"}
 
 
 def three_digits(number: float) -> str:
@@ -50,6 +52,8 @@ def scale_for(magnitude: float, unit: str) -> tuple[float, str]:
         return 1024.0**step, ("B", "KiB", "MiB", "GiB", "TiB")[step] + tail
     if unit == "ratio":
         return 1.0, ""
+    if unit == "count":
+        return next((c for c in _COUNTS if magnitude >= c[0]), (1.0, "count"))
     size, prefix = next((s for s in _SI if magnitude >= s[0]), (1.0, ""))
     return size, f"{prefix}{unit}" if over == "op" else f"{prefix} {unit}".strip()
 
@@ -57,6 +61,13 @@ def scale_for(magnitude: float, unit: str) -> tuple[float, str]:
 def status_text(status: str) -> str:
     """How a run ended, in words: "out_of_memory" → "out of memory"."""
     return status.replace("_", " ")
+
+
+def word_text(word: str) -> str:
+    """A word of an event or a counter, as people write it: "level0" → "level 0", "memtable_full" → "memtable
+    full".
+    """
+    return " ".join(_WORDS.get(part, part) for part in word.split("_"))
 
 
 def axis_text(value: object, unit: str) -> str:

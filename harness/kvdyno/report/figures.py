@@ -12,9 +12,11 @@ import pandas as pd
 import plots
 from kvdyno.errors import SpecError, StoreError
 from kvdyno.model.experiment import FigureSpec
+from kvdyno.model.figure_options import option_mistake, words_of
 from kvdyno.model.results import Analysis
 
 from .failures import failed_points, with_losses
+from .single_runs import timeline_caption, timeline_rows
 from .summary import point_text
 from .words import column_of, common_title, interval_words, metric_title
 
@@ -38,6 +40,8 @@ def draw_figure(spec: FigureSpec, analysis: Analysis, *, folder: Path) -> Drawn 
     table = _TABLES[kind.table](spec, analysis)
     if table.empty:
         return None
+    if kind.table == "timeline":
+        spec = spec.model_copy(update={"x": None, "series": ()})  # one run a panel
     spec = _with_all_axes(spec, table, analysis)
     named = [name for name in (spec.x, *spec.series, *spec.panels) if name]
     table = _without_gaps(table, _columns(named))
@@ -71,13 +75,13 @@ def bind(spec: FigureSpec, analysis: Analysis, table: pd.DataFrame) -> plots.Bin
         unit=unit,
         units=analysis.units,
         contenders=tuple(c.label for c in analysis.contenders) if spec.series[:1] == ("engine",) else (),
-        caption=_caption(spec, table) + _losses(table, analysis),
+        caption=_caption(spec, table, analysis) + _losses(table, analysis),
         options=spec.options,
     )
 
 
 def check_figures(specs: Sequence[FigureSpec]) -> None:
-    """Raise SpecError for the first figure whose kind or option is unknown, before anything is drawn."""
+    """Raise SpecError for the first unknown kind or wrong option, before anything is drawn."""
     for spec in specs:
         _kind(spec)
 
@@ -90,13 +94,16 @@ def _kind(spec: FigureSpec) -> plots.Kind:
             remedy=_nearest(spec.kind, list(kinds)),
         )
     kind = kinds[spec.kind]
-    for option in spec.options:
+    for option, value in spec.options.items():
         if option not in kind.options:
             raise SpecError(
                 f"figure {spec.id!r}: kind {kind.name} has no option {option!r}; "
                 f"it has {', '.join(sorted(kind.options)) or 'none'}",
                 remedy=_nearest(option, sorted(kind.options)),
             )
+        mistake = option_mistake(option, value, kind.options)
+        if mistake:
+            raise SpecError(f"figure {spec.id!r}: {mistake}")
     return kind
 
 
@@ -106,17 +113,25 @@ def _nearest(word: str, known: Sequence[str]) -> str | None:
 
 
 def _estimates(spec: FigureSpec, analysis: Analysis) -> pd.DataFrame:
-    """The table of an "estimates" kind. Points whose runs all failed are rows without a value."""
-    metrics = _metrics(spec)
-    parts = dict(zip(metrics, common_title(metrics)[1], strict=True))
+    """The table of an "estimates" kind. Points whose runs all failed, and those of an engine that has none of
+    a metric, are rows without a value.
+    """
     rows = analysis.select(analysis.estimates, where=spec.where, phase=spec.phase)
-    rows = rows[rows["metric"].isin(metrics)].rename(columns={"median": "value", "metric": "part"})
-    if rows.empty:
-        return rows
-    rows = rows.assign(status="ok", order=rows["part"].map(metrics.index), part=rows["part"].map(parts))
-    absent = failed_points(rows, spec.where, analysis)
-    table = pd.concat([rows, absent.assign(part=parts[metrics[0]], order=0)], ignore_index=True)
-    return _in_axis_order(table, analysis).sort_values("order", kind="stable").reset_index(drop=True)
+    metrics = _metrics(spec)
+    parts = []
+    for metric, part in zip(metrics, common_title(metrics)[1], strict=True):
+        measured = rows[rows["metric"] == metric].rename(columns={"median": "value"}).assign(status="ok")
+        absent = [failed_points(measured, spec.where, analysis), _lacking(measured, rows, analysis)]
+        whole = pd.concat([measured, *absent], ignore_index=True)
+        parts.append(_in_axis_order(whole, analysis).assign(part=part, measure=metric_title(metric)))
+    return pd.concat(parts, ignore_index=True)
+
+
+def _lacking(measured: pd.DataFrame, rows: pd.DataFrame, analysis: Analysis) -> pd.DataFrame:
+    """The points of contenders that have other metrics, but this one nowhere, though others have it."""
+    others = rows[~rows["label"].isin(measured["label"])] if len(measured) else rows.iloc[:0]
+    points = others[["label", "engine", "preset", *analysis.axis_names]].drop_duplicates()
+    return points.assign(status="not measured")
 
 
 def _percentiles(spec: FigureSpec, analysis: Analysis) -> pd.DataFrame:
@@ -133,7 +148,12 @@ def _series(spec: FigureSpec, analysis: Analysis) -> pd.DataFrame:
     return _in_axis_order(rows, analysis)
 
 
-_TABLES = {"estimates": _estimates, "percentiles": _percentiles, "series": _series}
+_TABLES = {
+    "estimates": _estimates,
+    "percentiles": _percentiles,
+    "series": _series,
+    "timeline": timeline_rows,
+}
 
 
 def _in_axis_order(table: pd.DataFrame, analysis: Analysis) -> pd.DataFrame:
@@ -149,15 +169,17 @@ def _without_gaps(table: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
     return table.assign(**filled)
 
 
-def _caption(spec: FigureSpec, table: pd.DataFrame) -> str:
+def _caption(spec: FigureSpec, table: pd.DataFrame, analysis: Analysis) -> str:
     """What the marks are, with n."""
+    if "layer" in table:
+        return timeline_caption(spec, table, analysis)
     if "run" in table:
         return f"Every run of the {spec.phase} phase ({table['run'].nunique()} runs)."
     counts = table["n"].dropna().astype(int)
     n = f"n = {counts.min()}" if counts.min() == counts.max() else f"n = {counts.min()} to {counts.max()}"
     if "percentile" in table:
         return f"Percentiles of all operations of a point's repetitions together ({n})."
-    without = spec.options.get("metrics") or counts.max() == 1
+    without = spec.kind == "stacked" or counts.max() == 1
     marks = "" if without else f"; error bars: {interval_words(table['method'])}"
     return f"Medians over repetitions ({n}){marks}. Phase: {spec.phase}."
 
@@ -174,8 +196,8 @@ def _losses(table: pd.DataFrame, analysis: Analysis) -> str:
 
 
 def _metrics(spec: FigureSpec) -> list[str]:
-    """The metrics that a figure shows: its own, or those of a whole's parts."""
-    return [str(metric) for metric in spec.options.get("metrics", [spec.metric])]
+    """The metrics that a figure shows: its own, or several."""
+    return [str(metric) for metric in words_of(spec.options.get("metrics", spec.metric))]
 
 
 def _columns(names: Sequence[str]) -> tuple[str, ...]:

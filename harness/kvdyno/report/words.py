@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from plots.units import word_text
+
 _MEANINGS: tuple[tuple[str, str], ...] = (
     (
         r"throughput",
@@ -48,8 +50,22 @@ _MEANINGS: tuple[tuple[str, str], ...] = (
     (r"read_amplification\.bytes", "Bytes read by system calls over bytes that the application read"),
     (r"read_amplification\.calls", "Read system calls over reads and scans"),
     (r"disk\.used", "Disk space of the store's files at the end of the phase"),
+    (r"engine\.(?P<a>delay|stop)_micros", "Duration of stalls of kind {a}, whether or not a write came"),
+    (
+        r"engine\.(?P<a>delay|stop)_(?P<b>memtable|level0|pending|other)_micros",
+        "Duration of stalls of kind {a} with the cause {b}",
+    ),
+    (r"engine\.(?P<a>delay|stop)s", "Stalls of kind {a} that began"),
+    (
+        r"engine\.(?P<a>delay|stop)s_(?P<b>memtable|level0|pending|other)",
+        "Stalls of kind {a} that began, with the cause {b}",
+    ),
+    (r"engine\.longest_stall_micros", "Longest stall since the store was opened"),
     (r"engine\.(?P<a>.+)", "The engine's own counter {a}"),
 )
+
+
+_STALL = re.compile(r"engine\.((?:delay|stop)s?)(?:_(memtable|level0|pending|other))?(?:_micros)?")
 
 
 @dataclass(frozen=True)
@@ -67,8 +83,10 @@ def define(metrics: Iterable[tuple[str, str]]) -> tuple[Definition, ...]:
 
 
 def metric_title(metric: str) -> str:
-    """A metric's name as a heading or an axis: "write_amplification.net" → "Write amplification net"."""
-    words = re.sub(r"\.(?=\D)|_", " ", metric)  # the point in "p99.9" stays
+    """A metric's name as a heading or an axis: "write_amplification.net" → "Write amplification net"; of
+    stalls "engine.delay_level0_micros" → "Delay, level 0": the unit tells durations from counts.
+    """
+    words = _stall_text(metric) or _spelled(metric)
     return words[:1].upper() + words[1:]
 
 
@@ -110,19 +128,33 @@ def _named_intervals(methods: Iterable[object], words: Mapping[str, str]) -> str
 
 def common_title(metrics: Sequence[str]) -> tuple[str, tuple[str, ...]]:
     """What metrics share, as a heading, and what is left of each: cgroup.memory.{usage, peak} →
-    "Cgroup memory" and ("usage", "peak").
+    "Cgroup memory" and ("usage", "peak"); of stalls "Stalls" and ("delay, level 0", "stop, memtable").
     """
+    stalls = tuple(map(_stall_text, metrics))
+    if len(metrics) > 1 and all(stalls):
+        return "Stalls", stalls
     words = [metric.split(".") for metric in metrics]
     shared = 0
     while all(len(w) > shared + 1 and w[: shared + 1] == words[0][: shared + 1] for w in words):
         shared += 1
-    rest = tuple(" ".join(w[shared:]).replace("_", " ") for w in words)
+    rest = tuple(_spelled(".".join(w[shared:])) for w in words)
     return metric_title(".".join(words[0][:shared])), rest
+
+
+def _spelled(name: str) -> str:
+    words = re.sub(r"\.(?=\D)", "_", name.removesuffix("_micros"))  # the point in "p99.9" stays
+    return word_text(words)
+
+
+def _stall_text(metric: str) -> str:
+    """ "engine.stops_memtable" → "stops, memtable"; "" if it is no metric of stalls."""
+    match = _STALL.fullmatch(metric)
+    return ", ".join(map(word_text, filter(None, match.groups()))) if match else ""
 
 
 def _meaning(name: str) -> str:
     for pattern, text in _MEANINGS:
         match = re.fullmatch(pattern, name)
         if match:
-            return text.format(**{key: value.replace("_", " ") for key, value in match.groupdict().items()})
+            return text.format(**{key: word_text(value) for key, value in match.groupdict().items()})
     return ""

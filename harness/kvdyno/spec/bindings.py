@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import re
+import ast
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from kvdyno.errors import SpecError
 from kvdyno.model.axes import axis_of
 from kvdyno.model.engine import Engine
 from kvdyno.model.experiment import AxisValue, ClaimSpec, FigureSpec, TableSpec
+from kvdyno.model.figure_options import OptionForms, option_mistake
 from kvdyno.model.options import parse_value
 from kvdyno.model.words import unknown
 
@@ -29,7 +31,7 @@ class Words:
     engines: Mapping[str, Engine]
     presets: tuple[str, ...]
     grid: Mapping[str, tuple[AxisValue, ...]]
-    kinds: Mapping[str, frozenset[str]]
+    kinds: Mapping[str, OptionForms]
 
     def values(self, axis: str) -> tuple[AxisValue, ...]:
         """What the axis can be, in any profile."""
@@ -57,22 +59,32 @@ class Bindings:
     claims: tuple[ClaimSpec, ...]
 
 
-def figure_kinds(folder: Path) -> Mapping[str, frozenset[str]]:
-    """The kinds in `plots/` and their options: modules that define TABLE and OPTIONS.
+def figure_kinds(folder: Path) -> Mapping[str, OptionForms]:
+    """The kinds in `plots/` and their options: modules that define TABLE and OPTIONS, as literals.
 
-    They are read, not imported: checking an experiment needs no drawing library.
+    They are read, not imported: checking an experiment needs no drawing library. Raises SpecError.
     """
     kinds = {}
     for path in sorted(folder.glob("[a-z]*.py")):
-        constants = dict(_constants(path.read_text("utf-8")))
-        if "TABLE" in constants and "OPTIONS" in constants:
-            kinds[path.stem] = frozenset(re.findall(r"[\"'](\w+)[\"']", constants["OPTIONS"]))
+        try:
+            constants = dict(_constants(path.read_text("utf-8")))
+        except (SyntaxError, ValueError) as error:
+            message = f"expected a module whose TABLE and OPTIONS are literals, found: {error}"
+            raise SpecError(message, where=str(path)) from None
+        if len(constants) == 2:
+            kinds[path.stem] = constants["OPTIONS"]
     return kinds
 
 
-def _constants(source: str) -> Iterable[tuple[str, str]]:
-    """Names in capitals that a module assigns, with the text of what it assigns."""
-    return re.findall(r"^([A-Z_]+)(?::[^=\n]*)? = (.*(?:\n .*)*)", source, re.MULTILINE)
+def _constants(source: str) -> Iterable[tuple[str, Any]]:
+    """TABLE and OPTIONS, if a module assigns them."""
+    for statement in ast.parse(source).body:
+        match statement:
+            case (
+                ast.Assign(targets=[ast.Name(id=name)], value=ast.expr() as value)
+                | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
+            ) if name in ("TABLE", "OPTIONS"):
+                yield name, ast.literal_eval(value)
 
 
 def check_bindings(form: ExperimentForm, *, words: Words, mistakes: Mistakes) -> Bindings:
@@ -101,13 +113,21 @@ class _Checker:
         if figure.kind not in kinds:
             self._mistakes.add((*place, "kind"), unknown("kind of figure", figure.kind, kinds))
         else:
-            for option in set(figure.options) - kinds[figure.kind]:
-                message = unknown(f"option of {figure.kind}", option, sorted(kinds[figure.kind]))
-                self._mistakes.add((*place, "options", option), message)
+            self._options(figure, (*place, "options"))
         self._axes((figure.x,) if figure.x else (), (*place, "x"))
         self._axes(figure.series, (*place, "series"))
         self._axes(figure.panels, (*place, "panels"))
         return self._phase_and_filter(figure, place)
+
+    def _options(self, figure: FigureSpec, place: Place) -> None:
+        forms = self._words.kinds[figure.kind]
+        for name, value in figure.options.items():
+            if name not in forms:
+                message: str | None = unknown(f"option of {figure.kind}", name, sorted(forms))
+            else:
+                message = option_mistake(name, value, forms)
+            if message:
+                self._mistakes.add((*place, name), message)
 
     def table(self, table: TableSpec, place: Place) -> TableSpec:
         self._axes(table.rows, (*place, "rows"))

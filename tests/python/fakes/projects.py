@@ -51,7 +51,7 @@ def make_project(root: Path, *, experiment: str = EXPERIMENT) -> Project:
     (root / "experiments" / "test.yaml").write_text(experiment)
     for name, text in WORKLOADS.items():
         (root / "workloads" / f"{name}.properties").write_text(text)
-    (root / "plots" / "bars.py").write_text('TABLE = "estimates"\nOPTIONS = frozenset({"log"})\n')
+    (root / "plots" / "bars.py").write_text('TABLE = "estimates"\nOPTIONS = {"log": "flag"}\n')
     (root / "plots" / "style.py").write_text("def helper(): ...\n")
     return Project(root=root, results=root / "results", data=root / "data")
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 import plots
@@ -24,7 +26,7 @@ def estimates() -> pd.DataFrame:
         for w in ("A", "C")
         for label, v in (("RocksDB", 50e3 / (1 + place)), ("LevelDB", 80e3 / (1 + 2 * place)))
     ]
-    table = pd.DataFrame(rows).assign(status="ok", unit="op/s", part="anonymous")
+    table = pd.DataFrame(rows).assign(status="ok", unit="op/s", part="anonymous", measure="Rate")
     table.loc[len(table) - 1, ["value", "low", "high"]] = np.nan
     table.loc[len(table) - 1, "status"] = "out_of_memory"
     return table
@@ -49,7 +51,13 @@ def series() -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-TABLES = {"estimates": estimates, "percentiles": percentiles, "series": series}
+def timeline() -> pd.DataFrame:
+    values = series().assign(layer="value", status="ok")
+    stall = {"label": "RocksDB", "layer": "stall", "elapsed": 2.0, "duration": 1.5, "state": "stop"}
+    return pd.concat([values, pd.DataFrame([{**stall, "cause": "level0", "detail": "", "status": "ok"}])])
+
+
+TABLES = {"estimates": estimates, "percentiles": percentiles, "series": series, "timeline": timeline}
 
 
 def binding(kind: plots.Kind) -> Binding:
@@ -57,7 +65,7 @@ def binding(kind: plots.Kind) -> Binding:
         title="A title",
         x="dataset" if kind.table == "estimates" else None,
         series=("label",),
-        panels=("workload",),
+        panels=("label",) if kind.table == "timeline" else ("workload",),
         label="Throughput",
         unit="op/s",
         units={"dataset": "byte"},
@@ -77,7 +85,9 @@ def texts(figure: Figure) -> set[str]:
 
 
 def test_the_kinds_are_found_in_the_folder() -> None:
-    assert set(plots.kinds()) == {"bars", "lines", "percentiles", "stacked", "timeseries"}
+    assert set(plots.kinds()) == {
+        "bars", "lines", "measures", "percentiles", "stacked", "timeline", "timeseries",
+    }  # fmt: skip
     assert all(len(kind.summary) > 20 for kind in plots.kinds().values())
 
 
@@ -101,7 +111,7 @@ def test_two_saves_of_equal_tables_are_equal_bytes(name: str, tmp_path: Path) ->
     )
 
 
-@pytest.mark.parametrize("name", ["bars", "lines", "stacked"])
+@pytest.mark.parametrize("name", ["bars", "lines", "measures", "stacked"])
 def test_a_point_without_a_value_says_why(name: str) -> None:
     assert "× out of memory" in texts(draw(name))
 
@@ -155,6 +165,47 @@ def test_shares_of_a_stack_add_up_to_100() -> None:
     assert max(tops) == pytest.approx(100)
 
 
+def test_a_stack_without_some_parts_is_drawn_and_one_without_any_says_why() -> None:
+    other = estimates().assign(part="page cache")
+    other["value"] = other["value"].where(other["label"] == "RocksDB")
+    table = pd.concat([estimates(), other.assign(status="not_measured")])
+    found = texts(plots.kinds()["stacked"].draw(table, binding(plots.kinds()["stacked"])))
+    assert "× out of memory" in found
+    assert "× not measured" not in found
+
+
+def test_stalls_have_their_causes_colours_in_stacks() -> None:
+    table = estimates().assign(part="stop, level 0").query("status == 'ok'")
+    figure = plots.kinds()["stacked"].draw(table, binding(plots.kinds()["stacked"]))
+    look = style.stall_look("stops, level 0")
+    assert look
+    assert {to_hex(bar.get_facecolor()) for bar in figure.axes[0].patches} == {look["facecolor"]}
+    assert style.stall_look("stop, level 0") != style.stall_look("delay, level 0")
+    assert style.stall_look("page cache") is None
+
+
+def test_each_measure_has_axes_and_a_unit_of_its_own() -> None:
+    kind = plots.kinds()["measures"]
+    size = estimates().assign(measure="Size", unit="byte", value=float(3 << 30), low=np.nan, high=np.nan)
+    figure = kind.draw(pd.concat([estimates(), size]), binding(kind))
+    titled = {axes.get_title(loc="left"): axes for axes in figure.axes}
+    assert list(titled) == ["Rate, A", "Rate, C", "Size, A", "Size, C"]
+    assert titled["Rate, A"].get_ylabel() == "kop/s"
+    assert titled["Size, A"].get_ylabel() == "GiB"
+    assert all(axes.get_ylim()[0] == 0 for axes in figure.axes)
+
+
+def test_legends_and_captions_stay_inside_the_figure() -> None:
+    parts = [f"a part with a rather long name, {n}" for n in range(7)]
+    table = pd.concat([estimates().assign(part=part) for part in parts])
+    bound = replace(binding(plots.kinds()["stacked"]), caption="Medians over repetitions, and so on. " * 9)
+    figure = plots.kinds()["stacked"].draw(table, bound)
+    figure.canvas.draw()
+    width = figure.bbox.width
+    for artist in (*figure.legends, *figure.texts):
+        assert artist.get_window_extent().x1 <= width
+
+
 @pytest.mark.parametrize(
     ("value", "unit", "text"),
     [
@@ -166,6 +217,9 @@ def test_shares_of_a_stack_add_up_to_100() -> None:
         (0.0, "op", "0 op"),
         (2.0, "s", "2.00 s"),
         (3.5, "call/op", "3.50 call/op"),
+        (2.5e6, "us", "2.50 s"),
+        (12.0, "count", "12.0 count"),
+        (3400.0, "count", "3.40 thousand"),
     ],
 )
 def test_quantities_read_well(value: float, unit: str, text: str) -> None:
