@@ -200,6 +200,14 @@ def test_devices_without_their_axis(load: Load) -> None:
         load(text)
 
 
+@pytest.mark.parametrize("source", ["TABLE = table()\nOPTIONS = {}\n", "TABLE = \n"])
+def test_a_kind_that_cannot_be_read_names_its_file(source: str, tmp_path: Path) -> None:
+    project = make_project(tmp_path / "checkout", experiment=EXPERIMENT)
+    (project.root / "plots" / "odd.py").write_text(source)
+    with pytest.raises(SpecError, match=r"odd.py: expected a module whose TABLE and OPTIONS are literals"):
+        load_experiment("test", project=project, catalog=engines.catalog())
+
+
 def test_names_paths_and_profiles_that_do_not_exist(tmp_path: Path) -> None:
     project = make_project(tmp_path / "checkout")
     catalog = engines.catalog()
@@ -265,6 +273,7 @@ MISTAKES = [
     ("kind: bars", "kind: bar", 23, "unknown kind of figure 'bar': expected one of bars;"),
     ("kind: bars", "kind: style", 23, "unknown kind of figure 'style'"),
     ("options: {}", "options: {logs: true}", 23, "unknown option of bars 'logs'"),
+    ("options: {}", "options: {log: 1}", 23, "log: expected true or false, found 1"),
     ("x: dataset", "x: datasets", 23, "unknown axis 'datasets'"),
     ("panels: workload", "panels: workloda", 23, "did you mean 'workload'?"),
     ("dataset: 64GiB, engine: other", "dataset: 1GiB", 23, "unknown value of dataset '1GiB'"),
