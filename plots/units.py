@@ -13,7 +13,7 @@ _SI = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _COUNTS = ((1e9, "billion"), (1e6, "million"), (1e3, "thousand"))
 _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 _SECONDS = {"s": 1.0, "us": 1e-6, "ns": 1e-9}
-_WORDS = {"level0": "level 0", "pending": "pending compaction"}
+_WORDS = {"pending": "pending compaction"}
 
 
 def three_digits(number: float) -> str:
@@ -67,7 +67,7 @@ def word_text(word: str) -> str:
     """A word of an event or a counter, as people write it: "level0" → "level 0", "memtable_full" → "memtable
     full".
     """
-    return " ".join(_WORDS.get(part, part) for part in word.split("_"))
+    return _WORDS.get(word, word.replace("level0", "level 0").replace("_", " "))
 
 
 def axis_text(value: object, unit: str) -> str:

@@ -196,6 +196,8 @@ def test_stalls_have_words() -> None:
     assert common_title(times) == ("Stalls", ("delay, level 0", "stop, pending compaction"))
     assert metric_title("engine.delays_memtable") == "Delays, memtable"
     assert metric_title("engine.stop_micros") == "Stop"
+    assert metric_title("engine.pending_compaction_bytes") == "Engine pending compaction bytes"
+    assert metric_title("engine.level0_files") == "Engine level 0 files"
     assert metric_title("engine.longest_stall_micros") == "Engine longest stall"
     (known,) = define([(times[0], "us")])
     assert known.meaning == "Duration of stalls of kind delay with the cause level 0"
