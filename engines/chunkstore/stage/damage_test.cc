@@ -110,6 +110,22 @@ TEST_F(DamageTest, BothHeadersUnreadable) {
   EXPECT_GT(recovery.dropped_bytes, 0u);
 }
 
+TEST_F(DamageTest, FrontOfTheFileZeroed) {
+  Fill();
+  std::unique_ptr<kvdyno::MappedFile> file;
+  ASSERT_TRUE(files_.Map("/ring/ring-0", kStageSize, &file).ok());
+  for (const size_t from : {size_t{4}, size_t{0}}) {
+    // The header is as of a file that was never used, and the first records are gone.
+    std::memset(file->data() + from, 0, kRecordsAt + 3 * record_ - from);
+    RingRecovery recovery;
+    const Status status = Reopen(&recovery);
+    EXPECT_EQ(status.code(), Code::kCorruption) << from;
+    EXPECT_EQ(status.file(), "/ring/ring-0");
+    ASSERT_TRUE(Reopen(&recovery, /*salvage=*/true).ok());
+    EXPECT_GT(recovery.dropped_bytes, 0u);
+  }
+}
+
 TEST_F(DamageTest, AnotherFormatIsNamed) {
   Fill();
   std::unique_ptr<kvdyno::MappedFile> file;

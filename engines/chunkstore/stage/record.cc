@@ -55,14 +55,16 @@ bool DecodeRecord(std::string_view bytes, Record* record) {
   const auto length = LoadFixed<uint32_t>(bytes.data() + kLength);
   const size_t size = RecordSize(length);
   if (size > bytes.size()) return false;
+  record->count = LoadFixed<uint32_t>(bytes.data() + kCount);
+  record->flags = LoadFixed<uint32_t>(bytes.data() + kFlags);
+  // Before the checksum: who looks for records in damaged bytes meets many wrong lengths.
+  if (record->count == 0 || (record->flags & ~kSpilled) != 0) return false;
   const auto checksum = LoadFixed<uint32_t>(bytes.data() + kChecksum);
   if (kvdyno::Crc32c(bytes.substr(kLength, size - kLength)) != checksum) return false;
   record->first = LoadFixed<Version>(bytes.data() + kVersion);
-  record->count = LoadFixed<uint32_t>(bytes.data() + kCount);
-  record->flags = LoadFixed<uint32_t>(bytes.data() + kFlags);
   record->payload = bytes.substr(kRecordHeaderBytes, length);
   record->size = size;
-  return record->count > 0 && (record->flags & ~kSpilled) == 0;
+  return true;
 }
 
 Version PeekVersion(std::string_view bytes) {

@@ -46,9 +46,15 @@ HeaderScan ScanHeaders(std::string_view page) {
 }
 
 bool HoldsNewerUse(std::string_view file, const HeaderScan& headers) {
+  const std::string_view records = file.substr(std::min(file.size(), kRecordsAt));
   Record record;
-  return file.size() > kRecordsAt && DecodeRecord(file.substr(kRecordsAt), &record) &&
-         record.first > headers.header.first;
+  if (headers.state == HeaderState::kGood) {
+    return DecodeRecord(records, &record) && record.first > headers.header.first;
+  }
+  for (size_t at = 0; at + kRecordHeaderBytes <= records.size(); at += 8) {
+    if (DecodeRecord(records.substr(at), &record)) return true;
+  }
+  return false;
 }
 
 bool NextRecord(std::string_view file, size_t at, Record* record) {

@@ -29,8 +29,8 @@ struct HeaderScan {
   bool doubtful = false;  // only one header could be read, or they differ: see HoldsNewerUse
 };
 HeaderScan ScanHeaders(std::string_view page);
-// A header was lost if the first record is whole and newer than what the other header says: no
-// record is written before its header is durable.
+// A header was lost if the first record is whole and newer than what the other header says, or if
+// there is no header and any record is whole: no record is written before its header is durable.
 bool HoldsNewerUse(std::string_view file, const HeaderScan& headers);
 
 struct RecordScan {
