@@ -65,6 +65,8 @@ _MEANINGS: tuple[tuple[str, str], ...] = (
 )
 
 
+_ABBREVIATIONS = {"cpu": "CPU", "io": "I/O"}
+
 _STALL = re.compile(r"engine\.((?:delay|stop)s?)(?:_(memtable|level0|pending|other))?(?:_micros)?")
 
 
@@ -87,7 +89,8 @@ def metric_title(metric: str) -> str:
     stalls "engine.delay_level0_micros" → "Delay, level 0": the unit tells durations from counts.
     """
     words = _stall_text(metric) or _spelled(metric)
-    return words[:1].upper() + words[1:]
+    first, blank, rest = words.partition(" ")
+    return _ABBREVIATIONS.get(first, first[:1].upper() + first[1:]) + blank + rest
 
 
 _METHODS = {

@@ -253,6 +253,7 @@ def test_the_summary_has_a_row_per_point_and_a_sentence_per_claim(sweep: Sweep, 
 
 def test_metrics_have_words() -> None:
     assert metric_title("read.latency.p99.9") == "Read latency p99.9"
+    assert metric_title("cpu.user") == "CPU user"
     title, rest = common_title(["cgroup.memory.anonymous", "cgroup.memory.page_cache"])
     assert (title, rest) == ("Cgroup memory", ("anonymous", "page cache"))
     known, unknown = define([("write_amplification.net", "ratio"), ("x", "y")])
