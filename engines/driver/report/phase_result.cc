@@ -49,6 +49,16 @@ void AddOperations(const Tally& tally, double seconds, Metrics* metrics) {
   }
 }
 
+uint64_t Writes(const Tally& tally) {
+  uint64_t writes = 0;
+  for (const Operation operation :
+       {Operation::kUpdate, Operation::kInsert, Operation::kReadModifyWrite, Operation::kDelete}) {
+    const OperationTally* mine = tally.of(operation);
+    if (mine != nullptr) writes += mine->latency.count();
+  }
+  return writes;
+}
+
 // Ratios whose parts exist and whose divisor is not zero.
 void AddRatios(const Tally& tally, Metrics* metrics) {
   const auto value = [&](const char* name) {
@@ -70,6 +80,7 @@ void AddRatios(const Tally& tally, Metrics* metrics) {
   ratio("read_amplification.bytes", "io.rchar", 0, read, "ratio");
   ratio("read_amplification.calls", "io.syscr", 0, static_cast<double>(tally.retrievals),
         "call/op");
+  ratio("stall.per_write", "engine.stall_micros", 0, static_cast<double>(Writes(tally)), "us/op");
 
   const double operations = static_cast<double>(tally.operations());
   if (operations > 0 && metrics->contains("cpu.user") && metrics->contains("cpu.system")) {

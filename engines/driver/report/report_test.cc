@@ -72,7 +72,8 @@ class Metrics : public testing::Test {
                         {"io.rchar", 3000, "byte", true},
                         {"io.syscr", 3, "call", true},
                         {"cpu.user", 0.5, "s", true},
-                        {"cpu.system", 0.5, "s", true}}};
+                        {"cpu.system", 0.5, "s", true},
+                        {"engine.stall_micros", 60, "us", true}}};
   }
   double Value(const std::string& name) const { return MetricsOf(phase_).at(name).value; }
 
@@ -92,6 +93,7 @@ TEST_F(Metrics, RatesAndCosts) {
   EXPECT_EQ(Value("operations"), 10);
   EXPECT_EQ(Value("throughput"), 5);
   EXPECT_EQ(Value("cpu.per_operation"), 1e8);
+  EXPECT_EQ(Value("stall.per_write"), 15) << "of four updates";
   EXPECT_EQ(Value("read.latency.mean"), 200);
   EXPECT_FALSE(MetricsOf(phase_).contains("scan.operations")) << "none was done";
 }
@@ -101,6 +103,7 @@ TEST_F(Metrics, ARatioWithoutDivisorIsLeftOut) {
   EXPECT_FALSE(MetricsOf(phase_).contains("write_amplification.gross"));
   EXPECT_FALSE(MetricsOf(phase_).contains("read_amplification.calls"));
   EXPECT_FALSE(MetricsOf(phase_).contains("cpu.per_operation"));
+  EXPECT_FALSE(MetricsOf(phase_).contains("stall.per_write"));
 }
 
 TEST_F(Metrics, ASpanCountsTheTimeAndTheWritesOfTheRest) {

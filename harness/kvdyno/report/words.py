@@ -32,6 +32,7 @@ _MEANINGS: tuple[tuple[str, str], ...] = (
         r"io\.cancelled_write_bytes",
         "Bytes deleted before they were written back",
     ),
+    (r"stall\.per_write", "What writers waited in stalls, by the engine's clock, over writes"),
     (r"cpu\.per_operation", "User and system time of all threads over operations"),
     (r"cpu\.(?P<a>user|system)", "CPU time of all threads, {a}"),
     (r"faults\.(?P<a>minor|major)", "Page faults, {a}: without or with reading from the disk"),
