@@ -1,5 +1,7 @@
 #include "maintenance/maintenance.h"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -120,6 +122,7 @@ Status Maintenance::Round(bool* worked) {
   if (inline_tick || (state_.options.background_threads > 0 && now - last_tick_ns_ > kTickNs)) {
     last_tick_ns_ = now;
     Tick();
+    if (!inline_tick && now >= next_trim_ns_) TrimHeap();
   }
   state_.slots.Reclaim();
   return Status::Ok();
@@ -284,6 +287,18 @@ void Maintenance::ApplyShares() {
   munk_capacity_ = shares.munks.bytes;
   if (state_.rows != nullptr) state_.rows->SetCapacity(shares.rows.bytes);
   if (state_.blocks != nullptr) state_.blocks->SetCapacity(shares.blocks.bytes);
+}
+
+// Indexes of all sizes come and go, and the C library keeps the pages between those that stay: with
+// a budget of 256 MiB nearly 100 MiB of them after an hour. Takes a hundredth of the time at most,
+// however large the process's heap.
+void Maintenance::TrimHeap() {
+#ifdef __GLIBC__
+  const uint64_t begin_ns = kvdyno::NowNs();
+  ::malloc_trim(0);
+  const uint64_t end_ns = kvdyno::NowNs();
+  next_trim_ns_ = end_ns + 100 * (end_ns - begin_ns);
+#endif
 }
 
 // Once a second or so: memory follows use, and heat fades.

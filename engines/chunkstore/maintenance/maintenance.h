@@ -57,6 +57,7 @@ class Maintenance {
   void SurveyDebt();     // of all logs, and how much writers are slowed down for it
   void SurveyIndexes();  // what indexes take in memory
   void Tick();
+  void TrimHeap();
   std::vector<Job> SparseJobs();
   uint64_t CacheBytes() const;
   void ApplyShares();
@@ -117,6 +118,7 @@ class Maintenance {
   std::unique_ptr<Arbiter> arbiter_;
   uint64_t munk_capacity_ = 0;
   uint64_t last_tick_ns_ = 0;
+  uint64_t next_trim_ns_ = 0;
   uint64_t rounds_ = 0;
   CacheObservation last_munks_, last_rows_, last_blocks_;
   Status job_error_;  // the last chunk that could not be reorganised; what Flush reports

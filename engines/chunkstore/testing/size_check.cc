@@ -234,7 +234,14 @@ Verdict CheckMemory(const CheckOptions& check) {
     verdict.Add(Violation("memory", check.seed, what, check.count));
   };
   const auto tell = [&] {
-    if (check.log) check.log("memory: " + std::to_string(watch.last() / kMiB) + " MiB");
+    if (check.log) {
+      check.log("memory: " + std::to_string(watch.last() / kMiB) + " MiB, at most " +
+                std::to_string(watch.peak() / kMiB));
+    }
+    if (watch.peak() > check.count) {
+      fail("expected at most " + std::to_string(check.count) + " bytes, got " +
+           std::to_string(watch.peak()));
+    }
   };
   // A load in order, then a mixture over all rows.
   for (uint64_t row = 0; status.ok() && verdict.ok() && row < rows; row += 10'000) {
@@ -253,10 +260,6 @@ Verdict CheckMemory(const CheckOptions& check) {
       if (!wrong.empty()) fail(wrong);
     }
     tell();
-  }
-  if (watch.peak() > check.count) {
-    fail("expected at most " + std::to_string(check.count) + " bytes, got " +
-         std::to_string(watch.peak()));
   }
   verdict.done = check.count;
   verdict.rounds = 1;
