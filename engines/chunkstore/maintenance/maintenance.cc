@@ -15,6 +15,9 @@ namespace {
 
 constexpr uint64_t kRoundBytes = uint64_t{32} << 20;  // input of a round's jobs
 constexpr uint64_t kTickNs = 900'000'000;
+// A run without its index: itself and its extent, each with what the heap adds, and who points to
+// it.
+constexpr uint64_t kRunBytes = sizeof(Run) + 128;
 
 bool IsAutomatic(const Options& given) {
   return given.log_limit == Options::kAuto && given.munk_log_limit == Options::kAuto;
@@ -262,8 +265,8 @@ void Maintenance::SurveyIndexes() {
   for (const Chunk* chunk : state_.map().chunks()) {
     const Funk& funk = chunk->funk();
     index += sizeof(Chunk) + chunk->min_key.size() + chunk->max_key.size() + funk.log->memory();
-    if (funk.table != nullptr) index += funk.table->memory();
-    for (const auto& run : funk.log->runs()) index += run->memory();
+    if (funk.table != nullptr) index += kRunBytes + funk.table->memory();
+    for (const auto& run : funk.log->runs()) index += kRunBytes + run->memory();
   }
   index_bytes_ = index;
 }
