@@ -24,6 +24,7 @@ _OPTIMISED = frozenset({"release", "relwithdebinfo", "minsizerel"})
 _NAMED_AT_MOST = 4
 _BUSY_CPUS = 0.1
 _READ_AHEAD_KIB = 1024
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
 def conditions(records: Sequence[Record], *, runner_named: Collection[str] = ()) -> list[Caution]:
@@ -250,14 +251,28 @@ def _builds(records: Sequence[Record]) -> list[Caution]:
 
 
 def _from_runs(records: Sequence[Record]) -> list[Caution]:
-    """What the runner warned of, each text once with the number of runs."""
-    counts: dict[str, int] = {}
+    """What the runner warned of, each text once with the number of runs; of texts that differ in their numbers
+    alone one, with the ranges.
+    """
+    alike: dict[tuple[str, ...], list[list[str]]] = {}
     for record in records:
         for text in dict.fromkeys(record.warnings):
             if not record.runner.capped and "--uncapped" in text:
                 continue  # `_uncapped` says so already
-            counts[text] = counts.get(text, 0) + 1
-    return [Caution("run", f"{text} ({count} of {len(records)} runs)") for text, count in counts.items()]
+            alike.setdefault(tuple(_NUMBER.split(text)), []).append(_NUMBER.findall(text))
+    return [
+        Caution("run", f"{_with_ranges(words, numbers)} ({len(numbers)} of {len(records)} runs)")
+        for words, numbers in alike.items()
+    ]
+
+
+def _with_ranges(words: Sequence[str], numbers: Sequence[Sequence[str]]) -> str:
+    """The text that has these numbers between its words, from the least to the greatest where they differ."""
+    text = words[0]
+    for column, word in zip(zip(*numbers, strict=True), words[1:], strict=True):
+        least, most = min(column, key=float), max(column, key=float)
+        text += (least if float(least) == float(most) else f"{least} to {most}") + word
+    return text
 
 
 def _some(names: Iterable[str]) -> str:

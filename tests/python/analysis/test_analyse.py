@@ -389,6 +389,19 @@ def test_a_measured_load_is_not_expected_to_be_steady(tmp_path: Path) -> None:
     assert analysed(sweep).cautions == ()
 
 
+def test_warnings_that_differ_in_numbers_are_one_caution(tmp_path: Path) -> None:
+    sweep = without_files(tmp_path, noise=0.005)
+    for place, busy in enumerate(("0.9", "1.43", "0.16")):
+        text = f"others kept {busy} CPUs busy during the run"
+        sweep = replaced(sweep, {"warnings": (text, "disk 1 is slow")}, only=place)
+    found = [caution.message for caution in analysed(sweep).cautions if caution.kind == "run"]
+    runs = len(sweep.records)
+    assert found == [
+        f"others kept 0.16 to 1.43 CPUs busy during the run (3 of {runs} runs)",
+        f"disk 1 is slow (3 of {runs} runs)",
+    ]
+
+
 def test_an_uncapped_sweep_says_so_once(tmp_path: Path) -> None:
     sweep = without_files(tmp_path, noise=0.005)
     free = sweep.records[0].runner.model_copy(update={"capped": False})
