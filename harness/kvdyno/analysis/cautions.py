@@ -6,6 +6,7 @@ that an experiment names itself need none.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 
@@ -251,8 +252,8 @@ def _builds(records: Sequence[Record]) -> list[Caution]:
 
 
 def _from_runs(records: Sequence[Record]) -> list[Caution]:
-    """What the runner warned of, each text once with the number of runs; of texts that differ in their numbers
-    alone one, with the ranges.
+    """What the runner warned of, each text once with the number of runs; texts that differ in numbers alone
+    are one, with ranges.
     """
     alike: dict[tuple[str, ...], list[list[str]]] = {}
     for record in records:
