@@ -278,7 +278,9 @@ uint64_t Maintenance::CacheBytes() const {
   // a group's logs, and reads tables ahead.
   const uint64_t buffers = (uint64_t{4} << 20) + 4 * options.chunk_size + policy_.GroupBytes();
   const uint64_t spare = state_.spare_pages.most();
-  const uint64_t taken = state_.ring->memory() + index_bytes_ +
+  // Between indexes, which come and go in all sizes, the heap has holes smaller than a page.
+  const uint64_t holes = index_bytes_ / 4;
+  const uint64_t taken = state_.ring->memory() + index_bytes_ + holes +
                          ProcessReserve(options.memory_budget) + spare +
                          buffers * static_cast<uint64_t>(std::max(options.background_threads, 1));
   const uint64_t least = options.memory_budget / 8;
