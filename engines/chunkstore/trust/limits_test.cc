@@ -2,6 +2,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <memory>
+#include <vector>
+
 #include "kvdyno/base/coding.h"
 #include "kvdyno/base/crc32c.h"
 #include "kvdyno/base/testing/simulated_file_system.h"
@@ -157,6 +160,27 @@ TEST(Size, MemoryStaysInsideTheBudget) {
   options.count = 64 << 20;
   options.directory = ".";
   ExpectClean(CheckMemory(options));
+}
+
+// The store's background work looks once a second; the test's own holes serve as well as those
+// between indexes.
+TEST(Size, FreedPagesOfTheHeapGoBack) {
+#if CHUNKSTORE_TRUST_DIVISOR > 1
+  GTEST_SKIP() << "sanitizers have a heap of their own";
+#endif
+  const ScratchDirectory scratch(".");
+  Options options;
+  options.memory_budget = Options::kLeastBudget;
+  std::unique_ptr<Store> store;
+  ASSERT_TRUE(Store::Open(options, scratch.path() + "/store", &store).ok());
+  constexpr size_t kPieces = 64 << 10, kPieceBytes = 1000, kStays = 32;
+  std::vector<std::unique_ptr<char[]>> pieces(kPieces);
+  for (auto& piece : pieces) piece.reset(new char[kPieceBytes]());
+  const uint64_t full = AnonymousBytes();
+  for (size_t i = 0; i < kPieces; ++i) {
+    if (i % kStays != 0) pieces[i].reset();
+  }
+  while (AnonymousBytes() > full - kPieces * kPieceBytes / 2) ::usleep(10'000);
 }
 
 }  // namespace
