@@ -96,7 +96,7 @@ struct Options {
     table->Bytes(
         "chunk_size", &store.chunk_size,
         {.effect = "Size above which a chunk is split; below a quarter it is merged with a "
-                   "neighbour. auto: a 128th of the cap, at least 512 KiB and at most 8 MiB.",
+                   "neighbour. auto: a 128th of the cap, at most 8 MiB.",
          .min = 4 * kKiB,
          .max = kGiB,
          .shapes_data = true,

@@ -290,7 +290,7 @@ uint64_t Maintenance::CacheBytes() const {
   const uint64_t taken = state_.ring->memory() + index_bytes_ + holes +
                          ProcessReserve(options.memory_budget) + spare +
                          buffers * static_cast<uint64_t>(std::max(options.background_threads, 1));
-  const uint64_t least = options.memory_budget / 8;
+  const uint64_t least = options.memory_budget / 16;
   return taken + least < options.memory_budget ? options.memory_budget - taken : least;
 }
 

@@ -127,7 +127,7 @@ Status ResolveOptions(const Options& given, uint64_t cap, Options* resolved) {
   }
   options.stage_size = options.stage_size / kvdyno::kDirectAlignment * kvdyno::kDirectAlignment;
   if (options.chunk_size == Options::kAuto) {
-    options.chunk_size = std::clamp(budget / 3 * 4 / 128, 512 * kKiB, 8 * kMiB);
+    options.chunk_size = std::min(budget / 3 * 4 / 128, 8 * kMiB);
   }
   if (options.log_limit == Options::kAuto) options.log_limit = options.chunk_size;
   if (options.munk_log_limit == Options::kAuto) options.munk_log_limit = 10 * options.chunk_size;

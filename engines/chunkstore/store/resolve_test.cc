@@ -126,7 +126,7 @@ TEST(ResolveOptions, BetweenTheLimitsSizesFollowTheCap) {
   EXPECT_EQ(resolved.chunk_size, 4 * kMiB);
   const Options small = Resolve({}, 48 * kMiB);
   EXPECT_EQ(small.stage_size, kMiB / 2 * 3);
-  EXPECT_EQ(small.chunk_size, 512 * kKiB) << "at least that";
+  EXPECT_EQ(small.chunk_size, 384 * kKiB) << "a 128th of the cap";
 }
 
 TEST(ResolveOptions, AGivenBudgetStandsForTheCap) {

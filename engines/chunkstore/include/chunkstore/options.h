@@ -68,7 +68,7 @@ struct Options {
 
   // --- layout
   // Bytes of a chunk above which it is split; below a quarter it is merged with a neighbour.
-  // 4 KiB to 1 GiB. kAuto: a 128th of the cap, at least 512 KiB, at most 8 MiB.
+  // 4 KiB to 1 GiB. kAuto: a 128th of the cap, at most 8 MiB.
   uint64_t chunk_size = kAuto;
   // Bytes of one table block, 256 B to 1 MiB: what one read from disk brings at least.
   uint64_t block_size = 4096;
