@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "counters.h"
+#include "info_log.h"
 #include "session.h"
 #include "settle.h"
 #include "watcher.h"
@@ -42,6 +43,9 @@ Status RocksFamily::Open(const OpenContext& context) {
   watcher_ = std::make_shared<Watcher>(&events_);
   if (options_.telemetry) options.listeners.push_back(watcher_);
   if (Status status = Prepare(context, &options); !status.ok()) return status;
+  if (Status status = OpenInfoLog(context.directory, options, &options.info_log); !status.ok()) {
+    return status;
+  }
   rocksdb::DB* db = nullptr;
   const rocksdb::Status opened = rocksdb::DB::Open(options, context.directory, &db);
   db_.reset(db);
