@@ -1,5 +1,9 @@
 # What an engine's CMakeLists.txt may call.
 
+# Engines come as packages without thread sanitizer, which cannot see how they synchronise.
+set(KVDYNO_ENGINE_ENVIRONMENT ENVIRONMENT
+  "TSAN_OPTIONS=ignore_noninstrumented_modules=1:suppressions=${CMAKE_CURRENT_LIST_DIR}/tsan.supp")
+
 # kvdyno_add_engine(<name>
 #   SOURCES <file>...              the adapter; defines kvdyno::MakeAdapter()
 #   [LIBRARIES <target>...]        the engine itself
@@ -42,7 +46,7 @@ function(kvdyno_test_engine name)
   if(tests)
     add_executable(${name}_test ${tests})
     target_link_libraries(${name}_test PRIVATE ${name}_adapter kvdyno_flags GTest::gtest_main)
-    gtest_discover_tests(${name}_test TEST_PREFIX ${name}.)
+    gtest_discover_tests(${name}_test TEST_PREFIX ${name}. PROPERTIES ${KVDYNO_ENGINE_ENVIRONMENT})
   endif()
 endfunction()
 

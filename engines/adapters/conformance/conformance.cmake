@@ -14,7 +14,5 @@ function(kvdyno_add_conformance name keyless_rows)
   list(JOIN ARGN ":" excused)
   gtest_discover_tests(${name}_conformance TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 60
     TEST_FILTER "-${excused}"
-    PROPERTIES LABELS conformance TIMEOUT 300
-    # Engines come as packages without thread sanitizer, which cannot see how they synchronise.
-    ENVIRONMENT "TSAN_OPTIONS=ignore_noninstrumented_modules=1:suppressions=${KVDYNO_CONFORMANCE_DIR}/tsan.supp")
+    PROPERTIES LABELS conformance TIMEOUT 300 ${KVDYNO_ENGINE_ENVIRONMENT})
 endfunction()
