@@ -35,9 +35,9 @@ def draw(table: pd.DataFrame, binding: Binding) -> Figure:
         binding = replace(binding, label=f"share of {whole}", unit="%")
     stacks = list(style.looks(table, binding).items())
     handles: dict[str, Any] = {}
-    for axes, rows in panels:
-        highest = _panel(axes, rows, binding, parts, stacks, handles)
-        style.value_axis(axes, [highest], binding, log=False, from_zero=True)
+    heights = [_panel(axes, rows, binding, parts, stacks, handles) for axes, rows in panels]
+    for axes, _ in panels:  # one scale for all, so that panels can be compared
+        style.value_axis(axes, heights, binding, log=False, from_zero=True)
     return style.finish(figure, binding, handles)
 
 
@@ -53,7 +53,9 @@ def _panel(
     unit = binding.units.get(binding.x or "", "")
     groups = list(rows[binding.x].drop_duplicates()) if binding.x else [""]
     width, share = _GROUP_WIDTH / len(stacks), bool(binding.options.get("share"))
-    highest, ticks, names = 0.0, [], []
+    highest = 0.0
+    ticks: list[float] = []
+    names: list[tuple[str, ...]] = []
     for place, (key, look) in enumerate(stacks):
         mine = style.rows_of(rows, binding.series, key)
         for spot, group in enumerate(groups):
@@ -63,13 +65,20 @@ def _panel(
             if one["value"].isna().all():
                 style.absence(axes, np.full(len(one[:1]), centre), one[:1], colour=style.QUIET)
             ticks.append(centre)
-            names.append("\n".join(part for part in (look.name, axis_text(group, unit)) if part))
-    axes.set_xticks(ticks, names)
+            mark = look.name if binding.series or not binding.x else ""
+            names.append(tuple(part for part in (mark, axis_text(group, unit)) if part))
+    _names_below(axes, ticks, names)
+    return highest
+
+
+def _names_below(axes: Axes, ticks: list[float], names: list[tuple[str, ...]]) -> None:
+    """What the stacks are called: a line for each part of a name or, where they would overlap, aslant."""
+    aslant = len(names) * max((len(part) for name in names for part in name), default=0) > _LETTERS_BELOW
+    axes.set_xticks(ticks, [(", " if aslant else "\n").join(name) for name in names])
     axes.tick_params(axis="x", length=0, labelsize=7)
-    if len(names) * max(len(line) for name in names for line in name.split("\n")) > _LETTERS_BELOW:
+    if aslant:
         for label in axes.get_xticklabels():
             label.set(rotation=30, ha="right", rotation_mode="anchor")
-    return highest
 
 
 def _stack(

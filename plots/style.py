@@ -38,6 +38,7 @@ _DELAY_STRENGTH, _STOP_STRENGTH = 0.3, 0.85
 
 PANEL_WIDTH, PANEL_HEIGHT = 3.1, 2.35  # inches, as all that follow
 PANELS_A_ROW = 3
+_HEADROOM = 1.03  # of the value axis, above the largest value
 _TITLE_LINE, _LEGEND_LINE, _CAPTION_LINE, _CAPTION_EDGE = 0.27, 0.19, 0.13, 0.07
 #: What a legend's entry takes beside its text, and what letters take: wide ones fit, too.
 _LEGEND_MARK, _LEGEND_LETTER, _CAPTION_LETTER = 0.5, 0.062, 0.053
@@ -191,6 +192,8 @@ def value_axis(axes: Axes, values: Iterable[float], binding: Binding, *, log: bo
     axes.yaxis.set_major_formatter(FuncFormatter(lambda v, _: trimmed(v / divisor)))
     if from_zero:
         axes.set_ylim(bottom=0)
+        # Autoscaling leaves room in proportion to the values' spread: too little above a flat line.
+        axes.set_ylim(top=max(axes.get_ylim()[1], _HEADROOM * max(finite, default=0)))
 
 
 def intervals(axes: Axes, spots: NDArray[np.float64], rows: pd.DataFrame, *, colour: str = INK) -> None:
