@@ -61,7 +61,9 @@ import sys
 from pathlib import Path
 from kvdyno import cli
 from kvdyno.store import lock
-signal.signal(signal.SIGHUP, signal.SIG_DFL)  # which nohup had ignored, and children inherit that
+# A caller may have these ignored (nohup, a shell's background job), and children inherit that.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+signal.signal(signal.SIGINT, signal.default_int_handler)
 place = Path(sys.argv.pop(1))
 lock._default_path = lambda: place
 cli.main()
