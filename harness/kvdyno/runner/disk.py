@@ -16,6 +16,8 @@ from kvdyno.model.project import MEMORY_FILE_SYSTEMS
 MARGIN_SHARE = 0.1
 MARGIN_BYTES = 64 << 20
 
+_READ_AT_ONCE = 1 << 20
+
 
 @dataclass(frozen=True)
 class Mount:
@@ -131,6 +133,19 @@ def evict_file(path: Path) -> None:
         os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
     finally:
         os.close(descriptor)
+
+
+def read_through(path: Path) -> None:
+    """Have the storage deliver every byte of a file, so that it keeps them at hand.
+
+    A virtual or a network disk serves what was read lately many times faster than the rest: without this
+    a run would gain or lose by what other runs have read before it.
+    """
+    evict_file(path)
+    chunk = bytearray(_READ_AT_ONCE)
+    with path.open("rb", buffering=0) as stream:
+        while stream.readinto(chunk):
+            pass
 
 
 def sync_tree(folder: Path) -> None:

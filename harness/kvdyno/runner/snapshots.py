@@ -23,7 +23,7 @@ from pydantic import ValidationError
 from kvdyno.errors import HostError
 from kvdyno.model.engine import Frozen
 
-from .disk import evict, files_below, remove_tree, sync_folder, sync_tree
+from .disk import evict, files_below, read_through, remove_tree, sync_folder, sync_tree
 
 _STORE = "store"
 _MANIFEST = "manifest.json"
@@ -74,6 +74,7 @@ class Snapshot:
     def lay_out(self, target: Path, *, write_once: Iterable[str]) -> None:
         """Make `target` a store equal to the snapshot, with nothing of either in the page cache.
 
+        Every byte is read or written on the way, so that each run finds the storage below equally prepared.
         `write_once` are globs of the file names that the engine never changes. Raises HostError.
         """
         globs = tuple(write_once)
@@ -203,6 +204,7 @@ def _matches(path: str, globs: tuple[str, ...]) -> bool:
 
 def _place(source: Path, target: Path, *, link: bool) -> None:
     if link:
+        read_through(source)
         target.hardlink_to(source)
     else:
         shutil.copyfile(source, target)

@@ -50,6 +50,19 @@ def test_a_copy_equals_the_snapshot_and_links_what_is_written_once(
     assert (snapshot.bytes, snapshot.copied_bytes(ONCE)) == (5003, 3)
 
 
+def test_every_byte_is_read_before_a_run(snapshots: Snapshots, tmp_path: Path) -> None:
+    snapshot = make(snapshots)
+    before = bytes_read()
+    snapshot.lay_out(tmp_path / "store", write_once=["*"])
+    assert bytes_read() - before >= snapshot.bytes
+
+
+def bytes_read() -> int:
+    """By this process, whatever delivered them."""
+    counters = dict(line.split(": ") for line in Path("/proc/self/io").read_text().splitlines())
+    return int(counters["rchar"])
+
+
 def test_another_sweep_finds_it(snapshots: Snapshots, tmp_path: Path) -> None:
     made = make(snapshots)
     assert find(Snapshots(tmp_path / "snapshots")) == (made, [])
