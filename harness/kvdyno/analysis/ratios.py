@@ -187,6 +187,7 @@ def ratios_to(frame: pd.DataFrame, *, axes: Sequence[str], baselines: Iterable[s
     identity = ["label", "engine", "preset", *axes]
     kind = ["phase", "metric", "unit"]
     rows, means, apart, ambiguous = [], [], [], []
+    together: set[tuple[object, ...]] = set()
     for baseline in dict.fromkeys(baselines):
         reference = positive[positive["label"] == baseline]
         for label, others in positive[positive["label"] != baseline].groupby("label", sort=False):
@@ -204,12 +205,13 @@ def ratios_to(frame: pd.DataFrame, *, axes: Sequence[str], baselines: Iterable[s
                 logs = logs[np.isfinite(logs)]
                 if len(logs):
                     mean, ratio = _mean(logs), ratio_of(logs)
+                    together.add((baseline, *key[: len(identity)]))
                 else:
                     same = partners.merge(group.iloc[[0]][[*shared, *kind]], on=[*shared, *kind])
                     mean = _difference(group["log"].to_numpy(), same["log_b"].to_numpy())
                     ratio = _with_interval(mean)
                     if set(same["sweep_id"]).isdisjoint(group["sweep_id"]):
-                        apart.append(key[: len(identity)])
+                        apart.append((baseline, *key[: len(identity)]))
                 headline = bool(group["headline"].iloc[0])
                 cells = _cells(ratio, unit=str(key[-1]))
                 rows.append((*key, baseline, *cells, bool(len(logs)), ratio.method, headline))
@@ -219,7 +221,10 @@ def ratios_to(frame: pd.DataFrame, *, axes: Sequence[str], baselines: Iterable[s
         pd.DataFrame(rows, columns=[*identity, *kind, "baseline", *outcome, "paired", "method", "headline"])
     )
     points = points.astype({"paired": bool, "headline": bool})  # objects if there are no rows
-    elsewhere = pd.DataFrame(list(dict.fromkeys(apart)), columns=identity)
+    # One metric may have no pair where others have: a counter that is mostly 0, say.
+    elsewhere = pd.DataFrame(
+        list(dict.fromkeys(point[1:] for point in apart if point not in together)), columns=identity
+    )
     return Ratios(points, _overall(means, outcome), elsewhere, tuple(dict.fromkeys(ambiguous)))
 
 

@@ -153,8 +153,12 @@ def _check_profile_names(form: ExperimentForm, *, known: Iterable[str], mistakes
 
 
 def _without_absent_ratio(table: TableSpec, *, labels: Container[str]) -> TableSpec:
-    """A ratio to an engine that was not selected is no ratio."""
-    return table if table.ratio_to in labels else table.model_copy(update={"ratio_to": None})
+    """Instead of ratios to an engine that was not selected, the values themselves; the title says so."""
+    if table.ratio_to is None or table.ratio_to in labels:
+        return table
+    note = f" ({table.ratio_to} was left out: values, not ratios)"
+    title = table.title and table.title + note
+    return table.model_copy(update={"ratio_to": None, "title": title})
 
 
 def _select(

@@ -116,6 +116,27 @@ def test_runs_of_different_sweeps_are_never_paired(tmp_path: Path) -> None:
     assert "256 MiB" not in caution.message
 
 
+def test_a_rare_counter_that_no_two_runs_share_makes_no_point_unpaired(tmp_path: Path) -> None:
+    """Its runs are of different sweeps, those of the headline are not."""
+    sweep = without_files(tmp_path, sizes=SIZES[:1])
+    stopped = {("leveldb", 1), ("rocksdb", 2)}
+    records = []
+    for r in sweep.records:
+        assert r.outcome is not None
+        rare = (
+            {"engine.stops": Metric(value=1.0, unit="count")}
+            if (r.point.engine, r.repetition) in stopped
+            else {}
+        )
+        phases = tuple(p.model_copy(update={"metrics": {**p.metrics, **rare}}) for p in r.outcome.phases)
+        outcome = r.outcome.model_copy(update={"phases": phases})
+        sweep_id = "sweep-1" if r.repetition == 1 else "sweep-2"
+        records.append(r.model_copy(update={"sweep_id": sweep_id, "outcome": outcome}))
+    found = analysed(dataclasses.replace(sweep, records=tuple(records)))
+    assert not found.select(found.ratios, where={}, metric="engine.stops", phase="run")["paired"].any()
+    assert not [c for c in found.cautions if c.kind == "unpaired"]
+
+
 def test_the_mean_over_points_weighs_points_alike_and_keeps_their_noise(tmp_path: Path) -> None:
     lost = {("leveldb", "A", SIZES[0], 1): "timeout", ("leveldb", "A", SIZES[1], 2): "timeout",
             ("rocksdb", "A", SIZES[2], 3): "timeout"}  # fmt: skip

@@ -39,7 +39,7 @@ baseline: rocksdb
 figures:
   - {id: f, kind: bars, x: dataset, panels: workload, where: {dataset: 64GiB, engine: other}, options: {}}
 tables:
-  - {id: t, rows: workload, columns: [engine], ratio_to: rocksdb}
+  - {id: t, title: Ratios, rows: workload, columns: [engine], ratio_to: rocksdb}
 claims:
   - {id: c, text: faster, engine: rocksdb-tuned, relative_to: rocksdb, at_least: 1.3, where: {threads: [2]}}
 profiles:
@@ -116,6 +116,7 @@ def test_selected_engines(load: Load) -> None:
     assert [choice.label for choice in experiment.engines] == ["other", "chunks"]
     assert experiment.baseline is None
     assert experiment.tables[0].ratio_to is None
+    assert experiment.tables[0].title == "Ratios (rocksdb was left out: values, not ratios)"
     with pytest.raises(UsageError, match=r"unknown engine 'chonks'.*did you mean 'chunks'"):
         load(FULL, only=["chonks"])
 
