@@ -46,6 +46,37 @@ class DriverIdentity(Frozen):
     version: str
 
 
+class Durability(Frozen):
+    """What an acknowledged write survives, with the options in force.
+
+    `process`: the engine's process is killed; `power`: the machine loses power. `power_loss_seconds` bounds the
+    acknowledged writes that a power cut may lose: 0 if none, None without a bound. `consistent_prefix`: what is
+    left after a power cut are all writes up to some moment. `note` names the mechanism.
+    """
+
+    process: Literal["kept", "lost"]
+    power: Literal["kept", "lost"]
+    power_loss_seconds: float | None = None
+    consistent_prefix: bool = False
+    note: str = ""
+
+
+class LibraryFacts(Frozen):
+    """The engine's own library, as this process loaded it. None or "": not known.
+
+    `origin`: "system" (a distribution's package), "built" (from an archive, by `kvdyno engines build`) or
+    "project" (sources of this repository). `assertions`: whether its assertions are compiled in. `checksum`: how
+    it computes its checksums, found by a probe: "hardware" or "software".
+    """
+
+    origin: str = ""
+    assertions: bool | None = None
+    checksum: str = ""
+    allocator: str = ""
+    compiler: str = ""
+    flags: str = ""
+
+
 class EngineIdentity(Frozen):
     """The engine inside the driver binary."""
 
@@ -54,6 +85,8 @@ class EngineIdentity(Frozen):
     summary: str
     caveats: tuple[str, ...] = ()
     write_once_files: tuple[str, ...] = ()
+    durability: Durability | None = None
+    library: LibraryFacts | None = None
 
 
 class BuildIdentity(Frozen):

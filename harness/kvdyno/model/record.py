@@ -140,18 +140,27 @@ class Environment(Frozen):
 
 
 class Record(Frozen):
-    """One run's stored outcome."""
+    """One run's stored outcome.
+
+    `load` numbers the load that the run started from (a dataset may be loaded several times, each with a seed
+    of its own), `seed` is the run's own. `repetitions_planned` is how many repetitions the sweep was asked for
+    when the run was made. `probes` are what the harness measured of the machine just before the run.
+    """
 
     schema_version: str = RECORD_SCHEMA
     run_id: str
     sweep_id: str
     repetition: int
+    load: int = 1
+    seed: int | None = None
+    repetitions_planned: int | None = None
     order: int
     started_at: str
     ended_at: str
     point: RecordedPoint
     runner: RunnerFacts
     environment: Environment
+    probes: Mapping[str, float | int | str | bool | None] = Field(default_factory=dict)
     status: RunStatus
     failure: Failure | None = None
     outcome: Outcome | None = None
