@@ -57,8 +57,7 @@ int Answer(Action action, const Properties& properties, Adapter* adapter) {
 
 int Draw(const Settings& settings, uint64_t count, const std::string& engine) {
   std::unique_ptr<Workload> workload;
-  Status status = settings.Check(engine);
-  if (status.ok()) status = Workload::Make(settings, &workload);
+  Status status = Workload::Make(settings, &workload);
   std::string table;
   if (status.ok()) status = DrawTable(*workload, count, &table);
   if (!status.ok()) return Complain(engine, status, kWrongUsage);

@@ -42,8 +42,7 @@ TEST_F(Driver, RunsAllPhasesAndSpansInOrder) {
 
 // Any engine's driver can be asked which keys and operations its mix chooses.
 TEST_F(Driver, PrintsWhatTheMixDrawsWithoutRunning) {
-  ASSERT_EQ(DriveWith({"--draw", "4000", "-run", "-p", "recordcount=10", "-p", "operationcount=1",
-                       "-p", "data.dir=" + root_ + "/data", "-p", "readproportion=0.5", "-p",
+  ASSERT_EQ(DriveWith({"--draw", "4000", "-p", "recordcount=10", "-p", "readproportion=0.5", "-p",
                        "updateproportion=0.5", "-p", "requestdistribution=uniform"}),
             0);
   EXPECT_EQ(engine_.calls["open"], 0u);
@@ -64,7 +63,7 @@ TEST_F(Driver, PrintsWhatTheMixDrawsWithoutRunning) {
 }
 
 TEST_F(Driver, DrawsNeedACount) {
-  EXPECT_EQ(DriveWith({"--draw", "many", "-run"}), 1);
+  EXPECT_EQ(DriveWith({"--draw", "many"}), 1);
   EXPECT_NE(errors_.find("--draw: expected a count of draws, got 'many'"), std::string::npos);
 }
 
