@@ -6,8 +6,8 @@ A document holds blocks:
     ...rendered text...
     <!-- /from -->
 
-The template beside the data is a Jinja2 file. `cell("table.csv", workload="p", engine="chunkstore")` is one row
-of a CSV file in the template's folder, as the report's tables and `overall.csv` have them; it prints as
+The template beside the data is a Jinja2 file. `cell("table.csv", workload="p", engine="chunkstore")` is one
+row of a CSV file in the template's folder, as the report's tables and `overall.csv` have them; it prints as
 "2.26 (2.05 to 2.48)". `rows("table.csv")` are all of them.
 """
 

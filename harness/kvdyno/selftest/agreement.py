@@ -1,8 +1,8 @@
 """Does the driver agree with other tools that load the same engine? `db_bench`, and an upstream `ycsb`.
 
 Both sides run the same three steps on the same build of the engine, uncapped, with one client thread and
-uniform keys, each in turn: fill in key order, overwrite, get. Between steps both wait for background work, outside of
-what is timed. Rates are of the steps alone.
+uniform keys, each in turn: fill in key order, overwrite, get. Between steps both wait for background work,
+outside of what is timed. Rates are of the steps alone.
 """
 
 from __future__ import annotations
