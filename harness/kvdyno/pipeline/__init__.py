@@ -7,13 +7,14 @@ the machine itself.
 from .conclusions import analyse, compare, fill_prose, query, summarise, write_report
 from .machine import clean, examine
 from .planning import Request, make_plan
-from .reuse import Confinement, corrupt, remaining, reusable, stored
+from .reuse import Confinement, Reuse, corrupt, look_up, remaining, reusable, stored
 from .sweep import Observer, SweepResult, new_sweep_id, sweep
 
 __all__ = [
     "Confinement",
     "Observer",
     "Request",
+    "Reuse",
     "SweepResult",
     "analyse",
     "clean",
@@ -21,6 +22,7 @@ __all__ = [
     "corrupt",
     "examine",
     "fill_prose",
+    "look_up",
     "make_plan",
     "new_sweep_id",
     "query",
