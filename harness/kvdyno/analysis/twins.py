@@ -1,4 +1,4 @@
-"""Twins compared as a report would compare contenders: two labels of one engine, between which nothing differs."""
+"""Twins compared as a report compares contenders: two labels of one engine, between which nothing differs."""
 
 from __future__ import annotations
 
@@ -30,8 +30,10 @@ _SAME = ("undecided", "same", "equal")
 
 @dataclass(frozen=True)
 class TwinTables:
-    """`pairs`: a row per repetition, point and metric (engine, axes, phase, metric, unit, log). `comparisons`: a
-    row per group of repetitions, point and metric (the same, low, high, differs).
+    """What twins' comparisons found.
+
+    `pairs`: a row per repetition, point and metric: engine, axes, phase, metric, unit, log. `comparisons`: a row
+    per group of repetitions, point and metric: the same keys, low, high, differs.
     """
 
     axes: tuple[str, ...]
@@ -65,14 +67,16 @@ def twin_tables(
     table = pd.concat(comparisons, ignore_index=True)
     table = table[(table["kind"] == "ratio") & table["low"].notna()]
     return TwinTables(
-        axes, pd.concat(pairs, ignore_index=True), table[[*keys, "low", "high", "differs"]].reset_index(drop=True)
+        axes,
+        pd.concat(pairs, ignore_index=True),
+        table[[*keys, "low", "high", "differs"]].reset_index(drop=True),
     )
 
 
 def side_by_side(
     rates: Mapping[str, tuple[Sequence[float], Sequence[float]]], *, margin: float
 ) -> pd.DataFrame:
-    """Two tools that ran in turn: a row per step, with what a comparison is (Analysis.ratios), ours over theirs."""
+    """Two tools that ran in turn: a row per step, with what a comparison is (Analysis.ratios), ours first."""
     rows = []
     for step, (ours, theirs) in rates.items():
         turns = list(range(len(ours)))
@@ -84,8 +88,9 @@ def side_by_side(
 def smallest_effect(noise: TwinNoise, *, repetitions: int) -> float | None:
     """The smallest difference, as a share, that so many repetitions would find four times in five.
 
-    exp((t(0.975, n-1) + t(0.8, n-1)) · sd / √n) - 1: the paired t test solved for its effect (Julious, "Sample sizes
-    for clinical trials with normal data", Statistics in Medicine 23, 2004). None from one repetition.
+    exp((t(0.975, n-1) + t(0.8, n-1)) · sd / √n) - 1: the paired t test solved for its effect (Julious,
+    "Sample sizes for clinical trials with normal data", Statistics in Medicine 23, 2004). None from one
+    repetition.
     """
     if repetitions < 2:
         return None
@@ -95,8 +100,9 @@ def smallest_effect(noise: TwinNoise, *, repetitions: int) -> float | None:
 
 
 def worst_effect(host: HostNoise, *, metric: str, workload: object, repetitions: int) -> float | None:
-    """The largest of the smallest effects over the engines of a self-test, for a workload that it measured; for
-    others, over all workloads. None if it says nothing of the metric.
+    """The largest of the smallest effects over the engines of a self-test, for a workload that it measured.
+
+    For other workloads, over all that it measured. None if it says nothing of the metric.
     """
     entries = host.of(metric)
     same = [entry for entry in entries if entry.axes.get("workload") == workload]
@@ -120,4 +126,5 @@ def _pairs(frame: pd.DataFrame, *, before: str, after: str, axes: Sequence[str])
     positive = frame[frame["value"] > 0]
     sides = [positive[positive["label"] == label].set_index(keys)["value"] for label in (before, after)]
     logs = (np.log(sides[1]) - np.log(sides[0])).dropna()
-    return logs.rename("log").reset_index().drop(columns=["sweep_id", "repetition"])
+    found: pd.DataFrame = logs.rename("log").reset_index()
+    return found.drop(columns=["sweep_id", "repetition"])

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kvdyno.errors import BusyError, EngineError, StoreError
+from kvdyno.model.engine import Engine
 from kvdyno.model.experiment import Experiment
-from kvdyno.model.noise import HostNoise
+from kvdyno.model.noise import HostNoise, TwinNoise
 from kvdyno.model.point import Plan
 from kvdyno.model.project import Project
 from kvdyno.model.record import Environment, Record
@@ -38,8 +39,8 @@ class HistogramCheck:
 
 @dataclass(frozen=True)
 class Agreement:
-    """The driver beside another tool: step, n, geometric mean of the paired ratios (driver over tool), its 95 %
-    interval, and whether its 90 % interval lies within 10 %.
+    """The driver beside another tool: geometric mean of the paired ratios (driver over tool), its 95 % interval,
+    and whether its 90 % interval lies within 10 %.
     """
 
     tool: str
@@ -58,7 +59,8 @@ def demand_quiet(project: Project) -> Environment:
     busy = environment.facts.get("load.cpus_busy")
     if isinstance(busy, (int, float)) and busy > BUSY_CPUS_MAX:
         raise BusyError(
-            f"other processes keep {busy:g} CPUs busy, expected at most {BUSY_CPUS_MAX:g}: twins would measure them",
+            f"other processes keep {busy:g} CPUs busy, expected at most {BUSY_CPUS_MAX:g}: twins would differ by "
+            "their work",
             remedy="stop them, or wait until they have ended",
         )
     return environment
@@ -117,7 +119,7 @@ def measure_noise(
 
 
 def host_noise(project: Project, host_id: str) -> HostNoise | None:
-    """What the last self-test on that host found; None if there was none. Raises StoreError if it is damaged."""
+    """What the last self-test on that host found, None without one. Raises StoreError if it is damaged."""
     path = project.hosts / host_id / _NOISE_FILE
     try:
         return HostNoise.model_validate_json(path.read_text("utf-8"))
@@ -129,19 +131,26 @@ def host_noise(project: Project, host_id: str) -> HostNoise | None:
         ) from failure
 
 
+def smallest_effect(entry: TwinNoise, *, repetitions: int) -> float | None:
+    """See analysis.twins."""
+    from kvdyno.analysis import twins
+
+    return twins.smallest_effect(entry, repetitions=repetitions)
+
+
 def compare_tools(
     project: Project,
     *,
-    binary: Path,
-    engine: str,
+    engine: Engine,
     tool: Callable[..., agreement.Rates],
     program: Path,
     repetitions: int,
     say: Callable[[str], None],
 ) -> tuple[Agreement, ...]:
-    """The driver and another tool in turn, so many times. Raises EngineError if they load different versions."""
+    """The driver and another tool in turn. Raises EngineError if they load different versions."""
     from kvdyno.analysis.twins import side_by_side
 
+    name = engine.description.engine.name
     work = project.data / "work" / "agreement"
     shutil.rmtree(work, ignore_errors=True)
     store, output = work / "store", work / "output"
@@ -150,12 +159,12 @@ def compare_tools(
     pairs: list[tuple[agreement.Rates, agreement.Rates]] = []
     try:
         for number in range(1, repetitions + 1):
-            say(f"{program.name} and kvdyno-{engine}, {number} of {repetitions}")
+            say(f"{program.name} and kvdyno-{name}, {number} of {repetitions}")
             theirs = tool(program, store=store)
-            ours = agreement.driver(binary, engine=engine, store=store, output=output)
+            ours = agreement.driver(engine.binary, engine=name, store=store, output=output)
             if not agreement.same_version(theirs, ours):
                 raise EngineError(
-                    f"expected one version of {engine}, found {theirs.version} in it and {ours.version} in kvdyno",
+                    f"expected {name} {ours.version}, as kvdyno loads it, found {theirs.version}",
                     where=str(program),
                     remedy="build both of one version: kvdyno engines build --tools",
                 )
@@ -170,9 +179,19 @@ def compare_tools(
         for step in pairs[0][1].operations_per_second
     }
     ours, theirs = pairs[0]
+    table = side_by_side(rates, margin=TOOLS_AGREE_WITHIN)
     return tuple(
-        Agreement(theirs.tool, ours.version, row.step, row.n, row.ratio, row.low, row.high, row.within)
-        for row in side_by_side(rates, margin=TOOLS_AGREE_WITHIN).itertuples()
+        Agreement(
+            tool=theirs.tool,
+            version=ours.version,
+            step=step,
+            n=len(pairs),
+            ratio=float(row["ratio"]),
+            low=float(row["low"]),
+            high=float(row["high"]),
+            agrees=bool(row["within"]),
+        )
+        for step, (_, row) in zip(rates, table.iterrows(), strict=True)
     )
 
 
