@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 from kvdyno.errors import KvdynoError, UsageError
 from kvdyno.model.axes import AGE, VOLUME, axis_of
 from kvdyno.model.engine import Engine
-from kvdyno.model.experiment import AxisValue, DeviceLimits, EngineChoice, Experiment, TableSpec
+from kvdyno.model.experiment import AxisValue, DeviceLimits, EngineChoice, Experiment, FigureSpec, TableSpec
 from kvdyno.model.project import Project
 from kvdyno.model.words import unknown
 
@@ -31,6 +32,7 @@ from .profiles import profile_of, read_profiles, settle_settings
 from .reading import read_form
 
 Grid = Mapping[str, tuple[AxisValue, ...]]
+SpecT = TypeVar("SpecT", FigureSpec, TableSpec)
 
 _PROFILES = "profiles"
 
@@ -124,7 +126,7 @@ def load_experiment(
         loads=settings.loads,
         phases=settings.phases,
         timeout_seconds=settings.timeout_seconds,
-        figures=bound.figures,
+        figures=tuple(_without_absent_ratio(figure, labels=labels) for figure in bound.figures),
         tables=tuple(_without_absent_ratio(table, labels=labels) for table in bound.tables),
         claims=bound.claims,
         baseline=form.baseline if form.baseline in labels else None,
@@ -181,13 +183,13 @@ def _check_profile_names(form: ExperimentForm, *, known: Iterable[str], mistakes
             mistakes.add((_PROFILES, name), unknown("profile", name, known))
 
 
-def _without_absent_ratio(table: TableSpec, *, labels: Container[str]) -> TableSpec:
+def _without_absent_ratio(spec: SpecT, *, labels: Container[str]) -> SpecT:
     """Instead of ratios to an engine that was not selected, the values themselves; the title says so."""
-    if table.ratio_to is None or table.ratio_to in labels:
-        return table
-    note = f" ({table.ratio_to} was left out: values, not ratios)"
-    title = table.title and table.title + note
-    return table.model_copy(update={"ratio_to": None, "title": title})
+    if spec.ratio_to is None or spec.ratio_to in labels:
+        return spec
+    note = f" ({spec.ratio_to} was left out: values, not ratios)"
+    title = spec.title and spec.title + note
+    return spec.model_copy(update={"ratio_to": None, "title": title})
 
 
 def _select(
