@@ -81,7 +81,7 @@ def load_experiment(
     selected = _select(chosen, names=engines, catalog=catalog, project=project)
     everyone = tuple({each.choice.label: each for each in (*chosen, *selected)}.values())
     built = [each.engine for each in everyone]
-    grids = _grids(form, engines=built, project=project, mistakes=mistakes)
+    grids = _grids(form, age=settings.age, engines=built, project=project, mistakes=mistakes)
     check_devices(form.devices, grids=grids.values(), mistakes=mistakes)
     grid = {**grids[""], **grids.get(profile, {})}
     check_sizes(
@@ -91,7 +91,7 @@ def load_experiment(
         volume_axis=VOLUME in grid,
         mistakes=mistakes,
     )
-    check_levels(form, grid=grid, settings=settings, profile=profile, mistakes=mistakes)
+    check_levels(form, settings=settings, profile=profile, mistakes=mistakes)
     check_ages(
         form,
         grid=grid,
@@ -102,9 +102,6 @@ def load_experiment(
         project=project,
         mistakes=mistakes,
     )
-    if AGE not in grid and any(axis_of(engine, AGE) for engine in built):
-        grid = {**grid, AGE: (settings.age,)}
-        grids = {**grids, "": {**grids[""], AGE: (settings.age,)}}
     check_needed_axes(grid, engines=built, mistakes=mistakes)
     properties = check_properties(form.properties, engines=built, grid=grid, mistakes=mistakes)
     bound = check_bindings(form, words=_words(everyone, grids=grids, project=project), mistakes=mistakes)
@@ -217,13 +214,16 @@ def _select(
 
 
 def _grids(
-    form: ExperimentForm, *, engines: Sequence[Engine], project: Project, mistakes: Mistakes
+    form: ExperimentForm, *, age: float, engines: Sequence[Engine], project: Project, mistakes: Mistakes
 ) -> Mapping[str, Grid]:
-    """The checked grid under "", and what each profile replaces of it under the profile's name."""
+    """The checked grid under "", and what each profile replaces of it under the profile's name.
+
+    Whoever reads results must see how old the data were: `age` is an axis where the file has none.
+    """
     written: dict[str, tuple[Place, Grid]] = {"": (("grid",), form.grid)}
     for name, override in form.profiles.items():
         written[name] = ((_PROFILES, name, "grid"), override.grid)
-    return {
+    grids = {
         name: check_grid(
             grid,
             engines=engines,
@@ -234,6 +234,9 @@ def _grids(
         )
         for name, (place, grid) in written.items()
     }
+    if AGE not in form.grid and any(axis_of(engine, AGE) for engine in engines):
+        grids[""] = {**grids[""], AGE: (age,)}
+    return grids
 
 
 def _words(engines: Sequence[Chosen], *, grids: Mapping[str, Grid], project: Project) -> Words:
