@@ -140,4 +140,5 @@ def _contender(label: str, record: Record) -> Contender:
         build=", ".join(filter(None, (build.compiler, build.type, build.flags))) if build else "",
         binary_sha256=record.point.binary_sha256,
         options=outcome.options if outcome else {},
+        durability=outcome.engine.durability if outcome else None,
     )

@@ -51,9 +51,9 @@ class DriverIdentity(Frozen):
 class Durability(Frozen):
     """What an acknowledged write survives, with the options in force.
 
-    `process`: the engine's process is killed; `power`: the machine loses power. `power_loss_seconds` bounds the
-    acknowledged writes that a power cut may lose: 0 if none, None without a bound. `consistent_prefix`: what is
-    left after a power cut are all writes up to some moment. `note` names the mechanism.
+    `process`: the engine's process is killed; `power`: the machine loses power. `power_loss_seconds` bounds
+    the acknowledged writes that a power cut may lose: 0 if none, None without a bound. `consistent_prefix`:
+    what is left after a power cut are all writes up to some moment. `note` names the mechanism.
     """
 
     process: Literal["kept", "lost"]
@@ -67,8 +67,8 @@ class LibraryFacts(Frozen):
     """The engine's own library, as this process loaded it. None or "": not known.
 
     `origin`: "system" (a distribution's package), "built" (from an archive, by `kvdyno engines build`) or
-    "project" (sources of this repository). `assertions`: whether its assertions are compiled in. `checksum`: how
-    it computes its checksums, found by a probe: "hardware" or "software".
+    "project" (sources of this repository). `assertions`: whether its assertions are compiled in. `checksum`:
+    how it computes its checksums, found by a probe: "hardware" or "software".
     """
 
     origin: str = ""

@@ -16,6 +16,9 @@ from .units import human_bytes
 
 AxisValue = str | int | float | bool
 
+#: Ratios this near to 1, as a share, are the same for all purposes, unless an experiment sets `same_within`.
+SAME_WITHIN = 0.05
+
 
 class EngineChoice(Frozen):
     """One engine of an experiment: which binary, which preset, what the figures call it.
@@ -160,3 +163,4 @@ class Experiment(Frozen):
     tables: tuple[TableSpec, ...] = ()
     claims: tuple[ClaimSpec, ...] = ()
     baseline: str | None = None
+    same_within: float = SAME_WITHIN

@@ -4,7 +4,7 @@ A module for each thing that a person asks for: planning, reuse of what is store
 the machine itself.
 """
 
-from .conclusions import analyse, compare, query, summarise, write_report
+from .conclusions import analyse, compare, fill_prose, query, summarise, write_report
 from .machine import clean, examine
 from .planning import Request, make_plan
 from .reuse import Confinement, Reuse, corrupt, look_up, remaining, reusable, stored
@@ -21,6 +21,7 @@ __all__ = [
     "compare",
     "corrupt",
     "examine",
+    "fill_prose",
     "look_up",
     "make_plan",
     "new_sweep_id",

@@ -14,7 +14,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 
 from kvdyno.model.axes import VOLUME_MIN
 from kvdyno.model.engine import RunnerName
-from kvdyno.model.experiment import AxisValue, ClaimSpec, FigureSpec, TableSpec
+from kvdyno.model.experiment import SAME_WITHIN, AxisValue, ClaimSpec, FigureSpec, TableSpec
 from kvdyno.model.options import value_text
 from kvdyno.model.units import parse_bytes, parse_count, parse_seconds
 
@@ -194,6 +194,7 @@ class ExperimentForm(SettingsForm):
     cap: Bytes = 16 << 30
     devices: Mapping[Label, DeviceForm] = Field(default_factory=dict)
     baseline: str | None = None
+    same_within: Annotated[float, Field(gt=0, lt=1)] = SAME_WITHIN
     figures: tuple[FigureForm, ...] = ()
     tables: tuple[TableForm, ...] = ()
     claims: tuple[ClaimForm, ...] = ()

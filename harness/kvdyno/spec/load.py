@@ -127,6 +127,7 @@ def load_experiment(
         tables=tuple(_without_absent_ratio(table, labels=labels) for table in bound.tables),
         claims=bound.claims,
         baseline=form.baseline if form.baseline in labels else None,
+        same_within=form.same_within,
     )
 
 
