@@ -72,12 +72,12 @@ def plan(
     request = _request(here, experiment, profile, engines, only, exclude, repeat, runner)
     _, whole = pipeline.make_plan(here, request)
     warn_of(pipeline.corrupt(here, whole))
-    cached = pipeline.reusable(here, whole, how=pipeline.Confinement(uncapped=uncapped))
-    rest = estimate(pipeline.remaining(whole, cached))
+    reuse = pipeline.look_up(here, whole, how=pipeline.Confinement(uncapped=uncapped))
+    rest = estimate(pipeline.remaining(whole, reuse.records))
     if json:
-        print_json(render.plan_document(whole, cached, rest=rest, price_per_hour=price_per_hour))
+        print_json(render.plan_document(whole, reuse, rest=rest, price_per_hour=price_per_hour))
     else:
-        render.plan_table(console, whole, cached, rest=rest, price_per_hour=price_per_hour)
+        render.plan_table(console, whole, reuse, rest=rest, price_per_hour=price_per_hour)
 
 
 @app.command(rich_help_panel="Measure")

@@ -82,7 +82,10 @@ class DeviceLimits(Frozen):
 
 
 class FigureSpec(Frozen):
-    """One figure: a kind from `plots/` bound to a metric and to axes of the grid."""
+    """One figure: a kind from `plots/` bound to a metric and to axes of the grid.
+
+    With `ratio_to`, paired ratios to that engine.
+    """
 
     id: str
     kind: str
@@ -94,6 +97,7 @@ class FigureSpec(Frozen):
     panels: tuple[str, ...] = ()
     where: Mapping[str, tuple[AxisValue, ...]] = Field(default_factory=dict)
     options: Mapping[str, Any] = Field(default_factory=dict)
+    ratio_to: str | None = None
 
 
 class TableSpec(Frozen):

@@ -37,9 +37,9 @@ class Reuse:
 def stored(project: Project, whole: Plan, *, uncapped: bool = False) -> Mapping[str, Record]:
     """The records of this plan's runs on this host, by run name.
 
-    A block's are those of the latest sweep that measured all of it conclusively; where there is no such sweep,
-    each run's latest, but a conclusive one if any. They bear the plan's names, whatever they were called when
-    they were measured.
+    A block's are those of the latest sweep that measured all of it conclusively. Without such a sweep they
+    are each run's latest, but a conclusive one if any. They bear the plan's names, whatever they were called
+    when they were measured.
     """
     candidates = _by_run(whole, (r for r in _records(project, whole) if r.runner.capped != uncapped))
     found: dict[str, Record] = {}
@@ -51,8 +51,10 @@ def stored(project: Project, whole: Plan, *, uncapped: bool = False) -> Mapping[
 
 
 def look_up(project: Project, whole: Plan, *, how: Confinement) -> Reuse:
-    """Those that need not be measured again: conclusive, of the conditions that hold now, and of a block that
-    one sweep measured as a whole, since contenders are compared within a sweep.
+    """The records that need not be measured again.
+
+    They are conclusive, of the conditions that hold now, and of a block that one sweep measured as a whole:
+    contenders are compared within a sweep.
     """
     if how.force:
         return Reuse({}, ())
