@@ -24,7 +24,8 @@ class Frozen(BaseModel):
 class OptionDescription(Frozen):
     """One option of an engine, or one property of a driver. Sizes are in bytes, durations in seconds.
 
-    `words` ("auto") may be written instead of a number; they have no range and no scale.
+    `words` ("auto") may be written instead of a number; they have no range and no scale. A dataset depends on an
+    option with `shapes_data`, and on one with `shapes_aged_data` if its property `age` is above 0.
     """
 
     name: str
@@ -36,6 +37,7 @@ class OptionDescription(Frozen):
     choices: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
     shapes_data: bool = False
+    shapes_aged_data: bool = False
     scales: bool = False
 
 
