@@ -6,8 +6,10 @@ Asks every driver, a binary of this machine or one in an image, to describe itse
 from __future__ import annotations
 
 import contextlib
+import functools
 import subprocess
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast, get_args
 
@@ -29,6 +31,18 @@ from kvdyno.model.image import (
 from kvdyno.model.options import parse_value, value_text
 from kvdyno.model.project import Project
 from kvdyno.model.schema import parse_json, validate
+from kvdyno.model.versions import (
+    SYSTEM,
+    build_remedy,
+    driver_in,
+    engines_folder,
+    is_built,
+    prefix_of,
+    read_versions,
+    split_version,
+    versioned,
+)
+from kvdyno.model.versions import is_current as is_current_driver
 from kvdyno.model.words import unknown
 
 if TYPE_CHECKING:
@@ -39,31 +53,58 @@ _DESCRIBE_SECONDS = 10
 
 
 class Catalog(Mapping[str, Engine]):
-    """The engines of one runner by name; `name@runner` is one of any runner's, which is only then asked."""
+    """The engines of one runner by name.
 
-    def __init__(self, project: Project, engines: Mapping[str, Engine]) -> None:
+    "rocksdb" is the default version (engines/versions.yaml), "rocksdb@11.8.1" one that was built from an archive,
+    "rocksdb@system" the distribution's package; "docker:rocksdb" is one of any runner's, which is only then asked.
+    """
+
+    def __init__(
+        self, project: Project, engines: Mapping[str, Engine], *, built: Mapping[str, Engine] | None = None
+    ) -> None:
         self._project = project
         self._engines = engines
+        self._built = built or {}
+        self._versions = read_versions(project)
         self._others: dict[str, Mapping[str, Engine]] = {}
 
     def __getitem__(self, key: str) -> Engine:
         """The engine. Raises KeyError, and what `discover` raises."""
-        name, at, runner = key.partition("@")
-        if not at:
-            return self._engines[name]
-        if runner not in get_args(RunnerName):
+        runner, colon, name = key.rpartition(":")
+        if colon:
+            return self._other(runner)[name]
+        engine, version = split_version(name)
+        wanted = version or self._versions.default_of(engine)
+        if wanted != SYSTEM:
+            return self._built[versioned(engine, wanted)]
+        if version and not self._versions.library_of(engine):
             raise KeyError(key)
+        return self._engines[engine]
+
+    def _other(self, runner: str) -> Mapping[str, Engine]:
+        if runner not in get_args(RunnerName):
+            raise KeyError(runner)
         if runner not in self._others:
             self._others[runner] = discover(self._project, runner=cast("RunnerName", runner))
-        return self._others[runner][name]
+        return self._others[runner]
 
     def __iter__(self) -> Iterator[str]:
-        """Plain names."""
-        return iter(self._engines)
+        """Bare names, each followed by the versions of it that are there."""
+        default_of, built = self._versions.default_of, list(self._built)
+        names = {split_version(name)[0] for name in built}
+        for name in sorted({*self._engines, *names}):
+            if (default_of(name) == SYSTEM and name in self._engines) or versioned(
+                name, default_of(name)
+            ) in built:
+                yield name
+            if name in names:
+                yield from (name_ for name_ in built if split_version(name_)[0] == name)
+                if name in self._engines:
+                    yield versioned(name, SYSTEM)
 
     def __len__(self) -> int:
-        """Plain names."""
-        return len(self._engines)
+        """How many names there are."""
+        return sum(1 for _ in self)
 
 
 class _Preset(BaseModel):
@@ -93,7 +134,7 @@ def discover(project: Project, *, runner: RunnerName = "local") -> Catalog:
             remedy="make build",
         )
     engines = (_engine(binary, adapters=project.adapters) for binary in binaries)
-    return Catalog(project, {engine.name: engine for engine in engines})
+    return Catalog(project, {engine.name: engine for engine in engines}, built=_Built(project))
 
 
 def is_current(engine: Engine) -> bool:
@@ -134,6 +175,53 @@ def _parse_description(said: bytes, *, where: str) -> EngineDescription:
     document = parse_json(said, where=where, error=EngineError)
     validate(document, schema="describe", where=where, error=EngineError)
     return EngineDescription.model_validate(document)
+
+
+class _Built(Mapping[str, Engine]):
+    """Engines on libraries that were built from archives, by name and version; described when first asked for."""
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self._engines: dict[str, Engine] = {}
+
+    @functools.cached_property
+    def _drivers(self) -> Mapping[str, Path]:
+        found = {}
+        versions = read_versions(self._project)
+        if not engines_folder(self._project).is_dir():
+            return {}
+        for library, version in versions.all():
+            prefix = prefix_of(self._project, library=library, version=version)
+            for engine in versions.libraries[library].engines:
+                driver = driver_in(prefix, engine)
+                if is_built(prefix) and driver.is_file():
+                    found[versioned(engine, version)] = driver
+        return found
+
+    def __getitem__(self, name: str) -> Engine:
+        """The engine. Raises KeyError; EngineError when its driver was compiled from other sources."""
+        driver = self._drivers[name]
+        if name not in self._engines:
+            engine, version = split_version(name)
+            if not is_current_driver(self._project, driver, engine):
+                raise EngineError(
+                    "stale: the driver was compiled from other sources",
+                    where=str(driver),
+                    remedy=build_remedy(engine, version or SYSTEM),
+                )
+            found = _engine(driver, adapters=self._project.adapters)
+            self._engines[name] = replace(found, built_version=version or "")
+        return self._engines[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Names with versions, in the file's order; those of stale drivers are left out."""
+        for name, driver in self._drivers.items():
+            if is_current_driver(self._project, driver, split_version(name)[0]):
+                yield name
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return sum(1 for _ in self)
 
 
 class _Images(Mapping[str, Engine]):

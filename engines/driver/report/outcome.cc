@@ -17,13 +17,23 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+Json LibraryJson(const std::optional<LibraryFacts>& library) {
+  if (!library) return nullptr;
+  Json json = {{"origin", library->origin},     {"assertions", nullptr},
+               {"checksum", library->checksum}, {"allocator", library->allocator},
+               {"compiler", library->compiler}, {"flags", library->flags}};
+  if (library->assertions) json["assertions"] = *library->assertions;
+  return json;
+}
+
 void AddIdentity(Adapter* adapter, Json* json) {
   (*json)["driver"] = {{"name", "ycsb"}, {"version", DriverVersion()}};
   (*json)["engine"] = {{"name", adapter->engine_name()},
                        {"version", adapter->engine_version()},
                        {"summary", adapter->summary()},
                        {"caveats", adapter->caveats()},
-                       {"write_once_files", adapter->write_once_files()}};
+                       {"write_once_files", adapter->write_once_files()},
+                       {"library", LibraryJson(adapter->library())}};
   (*json)["build"] = {{"compiler", KVDYNO_COMPILER},
                       {"flags", KVDYNO_CXX_FLAGS},
                       {"type", KVDYNO_BUILD_TYPE},

@@ -20,10 +20,12 @@ AxisValue = str | int | float | bool
 class EngineChoice(Frozen):
     """One engine of an experiment: which binary, which preset, what the figures call it.
 
-    `runner` None: whatever runner the sweep is asked for.
+    `version` None: the engine's default one (engines/versions.yaml). `runner` None: whatever runner the sweep is
+    asked for.
     """
 
     engine: str
+    version: str | None = None
     runner: RunnerName | None = None
     preset: str = "default"
     options: Mapping[str, str] = Field(default_factory=dict)
@@ -32,8 +34,9 @@ class EngineChoice(Frozen):
 
     @property
     def key(self) -> str:
-        """What a catalog calls it."""
-        return f"{self.engine}@{self.runner}" if self.runner else self.engine
+        """What a catalog calls it: "rocksdb", "rocksdb@11.8.1", "docker:rocksdb@11.8.1"."""
+        name = f"{self.engine}@{self.version}" if self.version else self.engine
+        return f"{self.runner}:{name}" if self.runner else name
 
 
 class Phases(Frozen):
