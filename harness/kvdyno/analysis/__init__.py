@@ -17,7 +17,7 @@ from kvdyno.model.point import Plan
 from kvdyno.model.record import Record
 from kvdyno.model.results import Analysis, Axis, Caution, ClaimResult, resolve_label, select_rows
 
-from . import cautions, facts
+from . import cautions, facts, libraries
 from .claims import judge_claim
 from .compare import compare
 from .estimate import estimates
@@ -87,6 +87,7 @@ def analyse(
         failures=facts.failures(used, units=told),
         cautions=(
             *cautions.conditions(used, runner_named=runner_named),
+            *libraries.differences(used),
             *cautions.unpaired(_named(ratios.apart, told), ambiguous=ratios.ambiguous),
             *_missing(plan, used),
             *wobbling,

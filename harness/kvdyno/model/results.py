@@ -22,6 +22,7 @@ CautionKind = Literal[
     "uncapped",
     "mixed",
     "build",
+    "library",
     "unpaired",
     "ambiguous",
     "spread",
@@ -38,7 +39,7 @@ CautionKind = Literal[
 ]
 
 #: Cautions of these kinds put the comparison itself in doubt; the others qualify single points.
-GRAVE: frozenset[CautionKind] = frozenset({"uncapped", "mixed", "build", "unpaired"})
+GRAVE: frozenset[CautionKind] = frozenset({"uncapped", "mixed", "build", "library", "unpaired"})
 
 
 @dataclass(frozen=True)
@@ -137,7 +138,7 @@ class Device:
 
 @dataclass(frozen=True)
 class Contender:
-    """An engine as it ran: identity, build, and the caveats that its adapter declares."""
+    """An engine as it ran: identity, build, its library, and the caveats that its adapter declares."""
 
     label: str
     engine: str
@@ -148,6 +149,7 @@ class Contender:
     build: str
     binary_sha256: str
     options: Mapping[str, str]
+    library: str = ""
 
 
 @dataclass(frozen=True)
