@@ -20,7 +20,7 @@ ENGINES_READY = $(if $(filter docker,$(RUNNER)),images-needed,engines-needed)
 KVDYNO := .venv/bin/kvdyno
 PY := .venv/bin/python
 
-.PHONY: help experiment plan test test-cpp test-python lint tidy format sanitize bench-driver bench-chunkstore stress fuzz \
+.PHONY: help experiment plan test test-cpp test-python lint tidy format prose sanitize bench-driver bench-chunkstore stress fuzz \
         engines engines-needed engines-test images images-needed harness-image clean-room packages venv build tests-built lock doctor clean distclean
 
 help:  ## List the targets
@@ -57,6 +57,9 @@ tidy: venv build/build.ninja  ## Search the C++ sources for mistakes with clang-
 format: venv  ## Rewrite the sources in the project's format
 	@.venv/bin/ruff check --fix-only -q . && .venv/bin/ruff format -q .
 	@git ls-files 'engines/*.cc' 'engines/*.h' | xargs .venv/bin/clang-format -i
+
+prose: venv  ## Render the numbers in documents from committed results
+	@git ls-files '*.md' | xargs $(KVDYNO) prose
 
 sanitize: packages  ## Build with sanitizers and run the C++ tests under them
 	@for preset in $(SANITIZERS); do \

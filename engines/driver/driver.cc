@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "load/draw.h"
 #include "load/workload.h"
 #include "places.h"
 #include "report/outcome.h"
@@ -54,6 +55,16 @@ int Answer(Action action, const Properties& properties, Adapter* adapter) {
   return kDone;
 }
 
+int Draw(const Settings& settings, uint64_t count, const std::string& engine) {
+  std::unique_ptr<Workload> workload;
+  Status status = Workload::Make(settings, &workload);
+  std::string table;
+  if (status.ok()) status = DrawTable(*workload, count, &table);
+  if (!status.ok()) return Complain(engine, status, kWrongUsage);
+  std::fputs(table.c_str(), stdout);
+  return kDone;
+}
+
 int Perform(const Properties& properties, const Workload& workload, Adapter* adapter) {
   const std::string engine = adapter->engine_name();
   const Settings& settings = properties.settings();
@@ -85,10 +96,11 @@ int DriverMain(int argc, char** argv) {
   const std::unique_ptr<Adapter> adapter = MakeAdapter();
   const std::string engine = adapter->engine_name();
   Properties properties(engine, &adapter->options());
-  Action action;
-  Status status = ParseCommandLine({argv + 1, argv + argc}, &properties, &action);
+  Command command;
+  Status status = ParseCommandLine({argv + 1, argv + argc}, &properties, &command);
   if (!status.ok()) return Complain(engine, status, kWrongUsage);
-  if (action != Action::kRun) return Answer(action, properties, adapter.get());
+  if (command.action == Action::kDraw) return Draw(properties.settings(), command.draws, engine);
+  if (command.action != Action::kRun) return Answer(command.action, properties, adapter.get());
 
   const Settings& settings = properties.settings();
   status = settings.Check(engine);

@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <set>
+#include <sstream>
 #include <thread>
 
 #include "testing/driver_fixture.h"
@@ -36,6 +38,33 @@ TEST_F(Driver, RunsAllPhasesAndSpansInOrder) {
   EXPECT_TRUE(Phase("run")["metrics"].contains("disk.used"));
   EXPECT_FALSE(Phase("measure")["metrics"].contains("disk.used")) << "nobody walks before drain";
   EXPECT_EQ(OutcomeJson()["status"], "ok");
+}
+
+// Any engine's driver can be asked which keys and operations its mix chooses.
+TEST_F(Driver, PrintsWhatTheMixDrawsWithoutRunning) {
+  ASSERT_EQ(DriveWith({"--draw", "4000", "-p", "recordcount=10", "-p", "readproportion=0.5", "-p",
+                       "updateproportion=0.5", "-p", "requestdistribution=uniform"}),
+            0);
+  EXPECT_EQ(engine_.calls["open"], 0u);
+  std::istringstream lines(output_);
+  std::string line;
+  ASSERT_TRUE(std::getline(lines, line));
+  EXPECT_EQ(line, "what,name,times");
+  std::map<std::string, uint64_t> sums;
+  std::set<std::string> keys;
+  while (std::getline(lines, line)) {
+    const std::string what = line.substr(0, line.find(','));
+    sums[what] += std::stoull(line.substr(line.rfind(',') + 1));
+    if (what == "key") keys.insert(line);
+  }
+  EXPECT_EQ(sums["operation"], 4000u);
+  EXPECT_EQ(sums["key"], 4000u);
+  EXPECT_EQ(keys.size(), 10u);
+}
+
+TEST_F(Driver, DrawsNeedACount) {
+  EXPECT_EQ(DriveWith({"--draw", "many"}), 1);
+  EXPECT_NE(errors_.find("--draw: expected a count of draws, got 'many'"), std::string::npos);
 }
 
 TEST_F(Driver, PhasesCanBeLeftOut) {

@@ -142,4 +142,5 @@ def _contender(label: str, record: Record) -> Contender:
         library=library_text(outcome.engine.library if outcome else None),
         binary_sha256=record.point.binary_sha256,
         options=outcome.options if outcome else {},
+        durability=outcome.engine.durability if outcome else None,
     )

@@ -1,7 +1,6 @@
 """Where contenders' own libraries differ in more than their code: assertions, checksums, allocator, build.
 
-A difference between contenders on libraries of one project's own sources and a rival's is no statement about
-designs when one of them runs its assertions.
+Where they differ so, a difference in speed says nothing about the engines' designs.
 """
 
 from __future__ import annotations
@@ -23,7 +22,9 @@ def differences(records: Sequence[Record]) -> list[Caution]:
     Contenders without a library, or of which the fact is not known, are left out.
     """
     facts = library_facts(records)
-    return [caution for check in (_assertions, _checksum, _allocator, _optimisation) if (caution := check(facts))]
+    return [
+        caution for check in (_assertions, _checksum, _allocator, _optimisation) if (caution := check(facts))
+    ]
 
 
 def library_facts(records: Sequence[Record]) -> Mapping[str, LibraryFacts]:
@@ -37,7 +38,7 @@ def library_facts(records: Sequence[Record]) -> Mapping[str, LibraryFacts]:
 
 
 def library_text(library: LibraryFacts | None) -> str:
-    """The facts in words, those that are known: "built, no assertions, hardware checksums, glibc 2.36, -O3"."""
+    """The known facts in words: "built, no assertions, hardware checksums, glibc 2.36, -O3 -DNDEBUG"."""
     if library is None:
         return ""
     assertions = {True: "assertions", False: "no assertions", None: ""}[library.assertions]

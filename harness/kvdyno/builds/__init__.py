@@ -1,4 +1,4 @@
-"""Builds: fetches an engine's sources from a package registry, builds its library, and the drivers that load it.
+"""Builds: an engine's library from an archive of a package registry, and the drivers that load it.
 
 What a version is and where its build lies is `kvdyno.model.versions`'s business.
 """

@@ -33,8 +33,8 @@ def get_archive(version: Version, *, folder: Path, say: Callable[[str], None]) -
         raise EngineError(
             f"expected an archive with SHA-256 {version.sha256}, found {found}",
             where=str(fetched),
-            remedy="delete the file and try again; if the registry replaced the archive, engines/versions.yaml "
-            "needs the new checksum",
+            remedy="delete the file and try again; if the registry replaced the archive, "
+            "engines/versions.yaml needs the new checksum",
         )
     folder.mkdir(parents=True, exist_ok=True)
     partial = kept.with_name(kept.name + ".part")
@@ -54,8 +54,11 @@ def unpack(archive: Path, *, spec: Archive, folder: Path) -> Path:
         folder.mkdir(parents=True)
         try:
             with tarfile.open(archive) as packed:
-                # The checksum was right; Python before 3.11.4 has no filters, later ones ask for one.
-                packed.extractall(folder, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
+                # The checksum was right; Python before 3.11.4 has no filters, later ones ask for it.
+                if hasattr(tarfile, "data_filter"):
+                    packed.extractall(folder, filter="data")
+                else:
+                    packed.extractall(folder)
         except (tarfile.TarError, EOFError) as error:
             raise EngineError(f"cannot be unpacked: {error}", where=str(archive)) from error
         marker.touch()

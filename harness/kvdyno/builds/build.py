@@ -1,4 +1,4 @@
-"""Builds one version: its library, then the drivers that load it. What is there already is not built again."""
+"""Builds one version: its library, then the drivers that load it. What is up to date is left alone."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ def build_version(
 ) -> Path:
     """The folder of the built version, with a driver for each of `engines`; `tools` adds the library's own.
 
-    An interrupted build goes on where it was. Raises EngineError when the archive is not the one that is listed
-    or a build fails, HostError when disk, client or registry lack; what was built before stays as it is.
+    An interrupted build goes on where it was. Raises EngineError when the archive is not the listed one or a
+    build fails, HostError when disk, client or registry lack. What was built before stays as it is.
     """
     found = read_versions(project).libraries[library]
     prefix = prefix_of(project, library=library, version=version)
@@ -222,9 +222,9 @@ def run_conformance(
         step.say(f"testing {engine} on {prefix.name}")
         _configure_drivers(project, prefix, build=build, tests=True, log=log, what=suite)
         compile_targets(build, targets=[suite], jobs=workers, log=log, what=suite, progress=step.progress)
+        chosen = ["-R", f"^{engine}\\.", "-L", "conformance"]
         done = subprocess.run(
-            ["ctest", "--test-dir", str(build), "-R", f"^{engine}\\.", "-L", "conformance"]
-            + ["-j", str(workers), "--output-on-failure"],
+            ["ctest", "--test-dir", str(build), "-j", str(workers), "--output-on-failure", *chosen],
             env={**os.environ, "LD_LIBRARY_PATH": str(prefix / "lib")},
             capture_output=True,
             text=True,

@@ -82,9 +82,9 @@ def wanted_versions(project: Project, names: Iterable[str]) -> Mapping[tuple[str
 
 
 def needed_packages(project: Project, wanted: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    """Debian packages that building these versions of libraries needs, but for compilers; none for what is built.
+    """Debian packages, besides compilers, that building these versions of libraries needs.
 
-    A registry's client is named only where neither it nor the archive is here.
+    What is built needs none. A registry's client is named only where neither it nor the archive is here.
     """
     versions = read_versions(project)
     packages: dict[str, None] = {}

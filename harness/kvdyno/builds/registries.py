@@ -28,12 +28,12 @@ def fetch(archive: Archive, *, scratch: Path) -> Path:
 
 
 def _fetch_crate(archive: Archive, *, scratch: Path) -> Path:
-    """Cargo keeps the archives that it fetched; of a scratch project with this one dependency, this one too."""
+    """Cargo keeps the archives that it fetches: here those of a scratch project with one dependency."""
     cache = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo")) / "registry" / "cache"
     if not (found := _newest(cache, archive)):
         _demand(
             "cargo",
-            remedy="harness/setup.sh versions, which installs the Debian package cargo-web, else cargo",
+            remedy="harness/setup.sh versions, which installs its Debian package",
         )
         project = scratch / "crate"
         (project / "src").mkdir(parents=True, exist_ok=True)
@@ -56,7 +56,7 @@ def _newest(cache: Path, archive: Archive) -> Path | None:
 
 
 def _fetch_debian(archive: Archive, *, scratch: Path) -> Path:
-    """apt's client, asked for a source package with this machine's own mirrors, which need no deb-src lines."""
+    """A source package, by apt's client, from this machine's own mirrors; it needs no deb-src lines."""
     _demand("apt-get", remedy="build another version: this one's archive comes from Debian")
     state = scratch / "apt"
     (state / "lists" / "partial").mkdir(parents=True, exist_ok=True)

@@ -194,7 +194,7 @@ def _show_outcome(found: Analysis, paths: ReportPaths, *, measured: int, reused:
 
 def _forecast(here: Project, whole: Plan, how: pipeline.Confinement) -> Forecast:
     rest = pipeline.remaining(whole, pipeline.reusable(here, whole, how=how))
-    return Forecast(rest.runs, load_seconds=estimate(rest).load_seconds)
+    return Forecast(rest.runs)
 
 
 def _again(found: Analysis) -> list[str]:

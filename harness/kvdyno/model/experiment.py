@@ -16,12 +16,16 @@ from .units import human_bytes
 
 AxisValue = str | int | float | bool
 
+#: Ratios this near to 1, as a share, are the same for all purposes, unless an experiment sets `same_within`.
+SAME_WITHIN = 0.05
+
 
 class EngineChoice(Frozen):
     """One engine of an experiment: which binary, which preset, what the figures call it.
 
-    `version` None: the engine's default one (engines/versions.yaml). `runner` None: whatever runner the sweep is
-    asked for.
+    `version` None: the engine's default one (engines/versions.yaml). `runner` None: whatever runner the sweep
+    is asked for. `twin_of` is the label of the choice that this one repeats with loads and runs of its own,
+    and `twin` its number among that label's twins; 0: no twin.
     """
 
     engine: str
@@ -31,6 +35,8 @@ class EngineChoice(Frozen):
     options: Mapping[str, str] = Field(default_factory=dict)
     label: str = ""
     external: Path | None = None
+    twin_of: str | None = None
+    twin: int = 0
 
     @property
     def key(self) -> str:
@@ -40,12 +46,17 @@ class EngineChoice(Frozen):
 
 
 class Phases(Frozen):
-    """How long each phase lasts. Of operations, seconds and bytes written, the first one reached ends it."""
+    """How long each phase lasts. Of operations, seconds and bytes written, the first one reached ends it.
+
+    With a volume (rows that the mix touches, as a multiple of the dataset's records) seconds end only mixes
+    that write nothing, and the volume ends the others.
+    """
 
     warmup_seconds: float = 0
     measure_operations: int | None = None
     measure_seconds: float | None = None
     measure_bytes: int | None = None
+    measure_volume: float | None = None
     drain: bool = True
 
 
@@ -128,7 +139,10 @@ class Profile(Frozen):
 
 
 class Experiment(Frozen):
-    """A checked experiment, resolved for one profile but still at paper scale."""
+    """A checked experiment, resolved for one profile but still at paper scale.
+
+    Each dataset is loaded `loads` times, and repetitions take turns to start from the loads.
+    """
 
     name: str
     title: str
@@ -141,9 +155,11 @@ class Experiment(Frozen):
     cap_bytes: int
     devices: Mapping[str, DeviceLimits] = Field(default_factory=dict)
     repetitions: int
+    loads: int = 1
     phases: Phases
     timeout_seconds: float = 3600
     figures: tuple[FigureSpec, ...] = ()
     tables: tuple[TableSpec, ...] = ()
     claims: tuple[ClaimSpec, ...] = ()
     baseline: str | None = None
+    same_within: float = SAME_WITHIN

@@ -142,9 +142,9 @@ class Environment(Frozen):
 class Record(Frozen):
     """One run's stored outcome.
 
-    `load` numbers the load that the run started from (a dataset may be loaded several times, each with a seed
-    of its own), `seed` is the run's own. `repetitions_planned` is how many repetitions the sweep was asked for
-    when the run was made. `probes` are what the harness measured of the machine just before the run.
+    `load` numbers the load that the run started from (a dataset may be loaded several times, each with a
+    seed of its own), `seed` is the run's own. `repetitions_planned` is how many repetitions the sweep was
+    asked for when the run was made. `probes` are what the harness measured of the machine just before it.
     """
 
     schema_version: str = RECORD_SCHEMA

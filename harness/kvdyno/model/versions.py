@@ -1,9 +1,9 @@
 """Versions of engines: what engines/versions.yaml lists, and where what is built of them lies.
 
 The contract between what builds versions (`kvdyno.builds`) and what looks for them (`kvdyno.catalog`). Below
-the data folder, `engines/<library>@<version>-<key>/` holds a built library: `lib/`, `include/`, `library.json`
-(written last) and in `bin/` the drivers that load it, each beside `<driver>.sources`, the hash of what it was
-compiled from. The key hashes all that can change the library's file.
+the data folder, `engines/<library>@<version>-<key>/` holds a built library: `lib/`, `include/`,
+`library.json` (written last) and in `bin/` the drivers that load it, each beside `<driver>.sources`, the hash
+of what it was compiled from. The key hashes all that can change the library's file.
 """
 
 from __future__ import annotations
@@ -193,7 +193,7 @@ def archives_folder(project: Project) -> Path:
 def prefix_of(project: Project, *, library: str, version: str) -> Path:
     """The folder of a built library, whether or not it exists.
 
-    Its key hashes the archive, the options, the recipe and what it includes of this checkout, and the compiler.
+    Its key hashes the archive, the options, the recipe and the compiler.
     """
     found = read_versions(project).libraries[library]
     engines = project.adapters.parent

@@ -31,7 +31,8 @@ def hash_of(content: Mapping[str, Any]) -> str:
 def point_identity(resolved: Resolved, *, dataset: Dataset | None) -> str:
     """Hash of all that can change the point's result. Labels, time limits and estimates cannot.
 
-    Of a device its rates count, not its name; the disk as it is has none.
+    Of a device its rates count, not its name; the disk as it is has none. A twin's number tells it from the
+    point that it repeats.
     """
     device = resolved.device
     return hash_of(
@@ -42,6 +43,7 @@ def point_identity(resolved: Resolved, *, dataset: Dataset | None) -> str:
             "phases": list(resolved.phases),
             "cap_bytes": resolved.cap_bytes,
             "dataset": dataset.identity if dataset else None,
+            **({"twin": resolved.twin} if resolved.twin else {}),
             **({"device": device.model_dump(exclude={"name"}, exclude_none=True)} if device else {}),
         }
     )

@@ -113,10 +113,10 @@ class LocalRunner:
         its runs when they are executed. Raises as `execute` does.
         """
         for order, run in runs:
-            if run.point.dataset and run.point.dataset.identity not in self._prepared:
-                self._prepared.add(run.point.dataset.identity)
+            if run.dataset and run.dataset.identity not in self._prepared:
+                self._prepared.add(run.dataset.identity)
                 with _explained(run):
-                    self._prepare(run, run.point.dataset, order, progress, force=force_snapshots)
+                    self._prepare(run, run.dataset, order, progress, force=force_snapshots)
 
     def execute(
         self,
@@ -163,7 +163,7 @@ class LocalRunner:
         *,
         force_snapshot: bool,
     ) -> Record:
-        dataset = run.point.dataset
+        dataset = run.dataset
         if dataset is None:
             return self._attempt_on_empty_store(self._draft(run, run_dir, order), progress)
         try:

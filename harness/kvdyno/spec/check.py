@@ -73,6 +73,7 @@ def read_choice(form: EngineForm, *, project: Project) -> EngineChoice:
         options=form.options,
         label=form.label or _label(form),
         external=(project.root / form.external).resolve() if form.external else None,
+        twin_of=form.twin_of,
     )
 
 
@@ -181,19 +182,24 @@ def check_properties(
     return checked
 
 
-def check_sizes(cap_bytes: int, *, settings: Settings, profile: Profile, mistakes: Mistakes) -> None:
-    """Sizes and times that cannot work at the profile's scale."""
+def check_sizes(
+    cap_bytes: int, *, settings: Settings, profile: Profile, volume_axis: bool, mistakes: Mistakes
+) -> None:
+    """Sizes and times that cannot work at the profile's scale; `volume_axis`: the grid has volumes."""
     scaled = round(cap_bytes * profile.scale)
     if scaled < CAP_BYTES_MIN:
         least = format_bytes(CAP_BYTES_MIN)
         found = f"{format_bytes(cap_bytes)} x {profile.scale:g} = {format_bytes(scaled)}"
         mistakes.add(("cap",), f"cap: expected at least {least} at profile {profile.name!r}, found {found}")
     phases, timeout = settings.phases, settings.timeout_seconds
-    if phases.measure_operations is None and phases.measure_seconds is None:
+    ends = (phases.measure_operations, phases.measure_seconds, phases.measure_volume)
+    if not volume_axis and all(end is None for end in ends):
         found = (
             "bytes alone, which a workload without writes never reaches" if phases.measure_bytes else "none"
         )
-        mistakes.add(("phases", "measure"), f"measure: expected operations or seconds, found {found}")
+        mistakes.add(
+            ("phases", "measure"), f"measure: expected a volume, operations or seconds, found {found}"
+        )
     needed = phases.warmup_seconds + (phases.measure_seconds or 0)
     if needed >= timeout:
         mistakes.add(

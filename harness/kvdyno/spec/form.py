@@ -12,8 +12,9 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from kvdyno.model.axes import VOLUME_MIN
 from kvdyno.model.engine import RunnerName
-from kvdyno.model.experiment import AxisValue, ClaimSpec, FigureSpec, TableSpec
+from kvdyno.model.experiment import SAME_WITHIN, AxisValue, ClaimSpec, FigureSpec, TableSpec
 from kvdyno.model.options import value_text
 from kvdyno.model.units import parse_bytes, parse_count, parse_seconds
 
@@ -71,6 +72,7 @@ class EngineForm(Form):
     options: Mapping[str, Text] = Field(default_factory=dict)
     label: Label | None = None
     external: Path | None = None
+    twin_of: str | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -85,11 +87,20 @@ class EngineForm(Form):
 
 
 class MeasureForm(Form):
-    """What ends the measured phase: whichever is reached first."""
+    """What ends the measured phase: whichever is reached first; a volume ends mixes that write alone."""
 
     operations: Count | None = None
     seconds: Annotated[Seconds, Field(gt=0)] | None = None
     bytes: Bytes | None = None
+    volume: Annotated[float, Field(ge=VOLUME_MIN)] | None = None
+
+    @model_validator(mode="after")
+    def _volume_stands_alone(self) -> MeasureForm:
+        if self.volume is not None and (self.operations or self.bytes):
+            raise ValueError(
+                "expected a volume, or operations and bytes, found both; seconds may stand beside either"
+            )
+        return self
 
 
 class PhasesForm(Form):
@@ -130,6 +141,8 @@ class SettingsForm(Form):
     """What a profile may change, in profiles.yaml and in an experiment's `profiles`."""
 
     repetitions: Annotated[int, Field(ge=1, le=1000)] | None = None
+    loads: Annotated[int, Field(ge=1, le=1000)] | None = None
+    age: Annotated[float, Field(ge=0)] | None = None
     phases: PhasesForm = PhasesForm()
     timeout: Annotated[Seconds, Field(gt=0)] | None = None
 
@@ -181,6 +194,7 @@ class ExperimentForm(SettingsForm):
     cap: Bytes = 16 << 30
     devices: Mapping[Label, DeviceForm] = Field(default_factory=dict)
     baseline: str | None = None
+    same_within: Annotated[float, Field(gt=0, lt=1)] = SAME_WITHIN
     figures: tuple[FigureForm, ...] = ()
     tables: tuple[TableForm, ...] = ()
     claims: tuple[ClaimForm, ...] = ()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kvdyno.errors import KvdynoError, UsageError
+from kvdyno.model.axes import AGE, VOLUME, axis_of
 from kvdyno.model.engine import Engine
 from kvdyno.model.experiment import AxisValue, DeviceLimits, EngineChoice, Experiment, TableSpec
 from kvdyno.model.project import Project
@@ -27,6 +28,7 @@ from .check import (
 )
 from .document import Mistakes, Place, read_document
 from .form import ExperimentForm
+from .levels import check_ages, check_levels, number_twins
 from .profiles import profile_of, read_profiles, settle_settings
 from .reading import read_form
 
@@ -75,13 +77,34 @@ def load_experiment(
     _check_profile_names(form, known=forms, mistakes=mistakes)
     chosen = check_engines(form.engines, catalog=catalog, project=project, mistakes=mistakes)
     mistakes.check()
+    chosen = _with_twins(chosen, mistakes=mistakes)
     selected = _select(chosen, names=engines, catalog=catalog, project=project)
     everyone = tuple({each.choice.label: each for each in (*chosen, *selected)}.values())
     built = [each.engine for each in everyone]
-    check_sizes(form.cap, settings=settings, profile=chosen_profile, mistakes=mistakes)
     grids = _grids(form, engines=built, project=project, mistakes=mistakes)
     check_devices(form.devices, grids=grids.values(), mistakes=mistakes)
     grid = {**grids[""], **grids.get(profile, {})}
+    check_sizes(
+        form.cap,
+        settings=settings,
+        profile=chosen_profile,
+        volume_axis=VOLUME in grid,
+        mistakes=mistakes,
+    )
+    check_levels(form, grid=grid, settings=settings, profile=profile, mistakes=mistakes)
+    check_ages(
+        form,
+        grid=grid,
+        age=settings.age,
+        engines={each.choice.label: each.engine for each in selected},
+        places={each.choice.label: ("engines", index) for index, each in enumerate(chosen)},
+        profile=profile,
+        project=project,
+        mistakes=mistakes,
+    )
+    if AGE not in grid and any(axis_of(engine, AGE) for engine in built):
+        grid = {**grid, AGE: (settings.age,)}
+        grids = {**grids, "": {**grids[""], AGE: (settings.age,)}}
     check_needed_axes(grid, engines=built, mistakes=mistakes)
     properties = check_properties(form.properties, engines=built, grid=grid, mistakes=mistakes)
     bound = check_bindings(form, words=_words(everyone, grids=grids, project=project), mistakes=mistakes)
@@ -100,13 +123,20 @@ def load_experiment(
         cap_bytes=form.cap,
         devices={name: DeviceLimits(name=name, **each.model_dump()) for name, each in form.devices.items()},
         repetitions=settings.repetitions,
+        loads=settings.loads,
         phases=settings.phases,
         timeout_seconds=settings.timeout_seconds,
         figures=bound.figures,
         tables=tuple(_without_absent_ratio(table, labels=labels) for table in bound.tables),
         claims=bound.claims,
         baseline=form.baseline if form.baseline in labels else None,
+        same_within=form.same_within,
     )
+
+
+def _with_twins(chosen: Sequence[Chosen], *, mistakes: Mistakes) -> tuple[Chosen, ...]:
+    choices = number_twins([each.choice for each in chosen], mistakes=mistakes)
+    return tuple(replace(each, choice=choice) for each, choice in zip(chosen, choices, strict=True))
 
 
 def engines_named(
@@ -114,7 +144,7 @@ def engines_named(
 ) -> tuple[str, ...]:
     """Names of the engines that the file asks for, built or not, with the versions that it names.
 
-    Upstream binaries are none of them. With `labels` only these; what is no label of the file is a name itself.
+    Upstream binaries are none of them. With `labels` only these; other words than labels are names themselves.
     """
     form = read_form(read_document(_find(path_or_name, project=project)), ExperimentForm)
     choices = [
