@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "kvdyno/base/crc32c.h"
 #include "options.h"
 
 namespace kvdyno {
@@ -55,6 +56,14 @@ class ChunkAdapter final : public Adapter {
   std::string summary() const override {
     return "This project's store partitioned by key range, after the design published as EvenDB "
            "(Gilad et al., EuroSys 2020, https://doi.org/10.1145/3342195.3387523).";
+  }
+
+  std::optional<LibraryFacts> library() const override {
+    LibraryFacts facts = ProbeLibrary(reinterpret_cast<const void*>(&MakeAdapter), kAssertions);
+    facts.origin = "project";
+    facts.flags = KVDYNO_LIBRARY_FLAGS;
+    facts.checksum = ProbeChecksum([](std::string_view bytes) { return Crc32c(bytes); });
+    return facts;
   }
 
   std::vector<std::string> caveats() const override {

@@ -99,6 +99,17 @@ class LevelAdapter final : public Adapter {
     return "Log-structured merge tree of Google, as packaged, its tables opened with random-access "
            "advice (https://github.com/google/leveldb).";
   }
+  std::optional<LibraryFacts> library() const override {
+    LibraryFacts facts =
+        ProbeLibrary(reinterpret_cast<const void*>(&leveldb::NewLRUCache), kAssertions);
+    facts.origin = KVDYNO_LIBRARY_ORIGIN;
+    facts.flags = KVDYNO_LIBRARY_FLAGS;
+    facts.checksum =
+        crc32c_extend == nullptr ? "software" : ProbeChecksum([](std::string_view bytes) {
+          return crc32c_extend(0, reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
+        });
+    return facts;
+  }
   std::vector<std::string> caveats() const override {
     std::vector<std::string> caveats = {
         "scans do not read ahead: tables carry random-access advice, LevelDB does not prefetch"};

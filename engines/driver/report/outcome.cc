@@ -30,6 +30,15 @@ Json DurabilityJson(const std::optional<Durability>& durability) {
   return json;
 }
 
+Json LibraryJson(const std::optional<LibraryFacts>& library) {
+  if (!library) return nullptr;
+  Json json = {{"origin", library->origin},     {"assertions", nullptr},
+               {"checksum", library->checksum}, {"allocator", library->allocator},
+               {"compiler", library->compiler}, {"flags", library->flags}};
+  if (library->assertions) json["assertions"] = *library->assertions;
+  return json;
+}
+
 void AddIdentity(Adapter* adapter, bool sync, Json* json) {
   (*json)["driver"] = {{"name", "ycsb"}, {"version", DriverVersion()}};
   (*json)["engine"] = {{"name", adapter->engine_name()},
@@ -37,7 +46,8 @@ void AddIdentity(Adapter* adapter, bool sync, Json* json) {
                        {"summary", adapter->summary()},
                        {"caveats", adapter->caveats()},
                        {"write_once_files", adapter->write_once_files()},
-                       {"durability", DurabilityJson(adapter->durability(sync))}};
+                       {"durability", DurabilityJson(adapter->durability(sync))},
+                       {"library", LibraryJson(adapter->library())}};
   (*json)["build"] = {{"compiler", KVDYNO_COMPILER},
                       {"flags", KVDYNO_CXX_FLAGS},
                       {"type", KVDYNO_BUILD_TYPE},

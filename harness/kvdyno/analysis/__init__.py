@@ -18,7 +18,7 @@ from kvdyno.model.point import Plan
 from kvdyno.model.record import Record
 from kvdyno.model.results import Analysis, Axis, Caution, resolve_label, select_rows
 
-from . import cautions, design, facts
+from . import cautions, design, facts, libraries
 from .claims import Doubts, Evidence, judge_claims
 from .compare import compare
 from .estimate import estimates
@@ -100,6 +100,7 @@ def analyse(
         failures=facts.failures(used, units=told),
         cautions=(
             *cautions.conditions(used, runner_named=runner_named),
+            *libraries.differences(used),
             *cautions.unpaired(_named(ratios.apart, told), ambiguous=ratios.ambiguous),
             *design.layout(used, name=partial(_name_of, units=told)),
             *design.durability(used),

@@ -23,11 +23,13 @@ SAME_WITHIN = 0.05
 class EngineChoice(Frozen):
     """One engine of an experiment: which binary, which preset, what the figures call it.
 
-    `runner` None: whatever runner the sweep is asked for. `twin_of` is the label of the choice that this one
-    repeats with loads and runs of its own, and `twin` its number among that label's twins; 0: no twin.
+    `version` None: the engine's default one (engines/versions.yaml). `runner` None: whatever runner the sweep
+    is asked for. `twin_of` is the label of the choice that this one repeats with loads and runs of its own,
+    and `twin` its number among that label's twins; 0: no twin.
     """
 
     engine: str
+    version: str | None = None
     runner: RunnerName | None = None
     preset: str = "default"
     options: Mapping[str, str] = Field(default_factory=dict)
@@ -38,8 +40,9 @@ class EngineChoice(Frozen):
 
     @property
     def key(self) -> str:
-        """What a catalog calls it."""
-        return f"{self.engine}@{self.runner}" if self.runner else self.engine
+        """What a catalog calls it: "rocksdb", "rocksdb@11.8.1", "docker:rocksdb@11.8.1"."""
+        name = f"{self.engine}@{self.version}" if self.version else self.engine
+        return f"{self.runner}:{name}" if self.runner else name
 
 
 class Phases(Frozen):

@@ -23,6 +23,7 @@ CautionKind = Literal[
     "uncapped",
     "mixed",
     "build",
+    "library",
     "unpaired",
     "ambiguous",
     "spread",
@@ -43,7 +44,7 @@ CautionKind = Literal[
 ]
 
 #: Cautions of these kinds put the comparison itself in doubt; the others qualify single points.
-GRAVE: frozenset[CautionKind] = frozenset({"uncapped", "mixed", "build", "unpaired", "extended"})
+GRAVE: frozenset[CautionKind] = frozenset({"uncapped", "mixed", "build", "library", "unpaired", "extended"})
 
 
 @dataclass(frozen=True)
@@ -149,7 +150,7 @@ class Device:
 
 @dataclass(frozen=True)
 class Contender:
-    """An engine as it ran: identity, build, and the caveats that its adapter declares."""
+    """An engine as it ran: identity, build, its library, and the caveats that its adapter declares."""
 
     label: str
     engine: str
@@ -161,6 +162,7 @@ class Contender:
     binary_sha256: str
     options: Mapping[str, str]
     durability: Durability | None
+    library: str = ""
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,7 @@ def point_slug(label: str, *, axes: Mapping[str, AxisValue], engine: Engine) -> 
         text = display_value(reading, value) if reading else value_text(value)
         prefix = "t" if axis == THREADS else "" if axis in _SPEAKING_AXES else f"{axis}-"
         words.append(prefix + text)
-    slug = ".".join(re.sub(r"[^A-Za-z0-9_.+-]+", "_", word) for word in words)
+    slug = ".".join(re.sub(r"[^A-Za-z0-9_.+@-]+", "_", word) for word in words)
     return slug[:_SLUG_LENGTH_MAX]
 
 

@@ -54,7 +54,7 @@ Words = Annotated[tuple[str, ...], BeforeValidator(_listed)]
 Single = Annotated[AxisValue, BeforeValidator(_single)]
 Values = Annotated[tuple[Single, ...], BeforeValidator(_listed), Field(min_length=1)]
 Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
-Label = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+-]*$")]
+Label = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+@-]*$")]
 
 
 class Form(BaseModel):

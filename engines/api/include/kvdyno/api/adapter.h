@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "kvdyno/api/event.h"
+#include "kvdyno/api/library.h"
 #include "kvdyno/api/options.h"
 #include "kvdyno/base/status.h"
 
@@ -91,6 +92,9 @@ class Adapter {
   virtual std::string engine_name() const = 0;     // "rocksdb"
   virtual std::string engine_version() const = 0;  // of the library at run time: "7.8.3"
   virtual std::string summary() const = 0;         // a sentence for `describe`, with its source
+
+  // The engine's own library, probed in this process; nothing where there is none.
+  virtual std::optional<LibraryFacts> library() const { return std::nullopt; }
 
   // Facts about this build that a reader of a comparison must know ("software crc32c").
   virtual std::vector<std::string> caveats() const { return {}; }

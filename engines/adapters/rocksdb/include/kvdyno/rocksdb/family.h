@@ -26,6 +26,7 @@ class RocksFamily : public Adapter {
   ~RocksFamily() override;
 
   std::string engine_version() const override;
+  std::optional<LibraryFacts> library() const override;
   std::vector<std::string> caveats() const override;
   std::optional<Durability> durability(bool sync) const override;
   std::vector<std::string> write_once_files() const override { return {"*.sst"}; }
