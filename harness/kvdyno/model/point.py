@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from .engine import Engine
-from .experiment import AxisValue, DeviceLimits, Experiment
+from .experiment import DEFAULT_CACHE, AxisValue, CachePolicy, DeviceLimits, Experiment
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,7 @@ class Point:
     expected_seconds: float
     expected_disk_bytes: int
     device: DeviceLimits | None = None
+    cache: CachePolicy = DEFAULT_CACHE
 
 
 @dataclass(frozen=True)

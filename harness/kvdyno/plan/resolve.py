@@ -11,7 +11,14 @@ from dataclasses import dataclass
 from kvdyno.model import axes as axis_words
 from kvdyno.model.axes import axis_of
 from kvdyno.model.engine import Engine, OptionDescription
-from kvdyno.model.experiment import AxisValue, DeviceLimits, EngineChoice, Experiment, Phases
+from kvdyno.model.experiment import (
+    AxisValue,
+    CachePolicy,
+    DeviceLimits,
+    EngineChoice,
+    Experiment,
+    Phases,
+)
 from kvdyno.model.options import display_value, parse_value, scale_value, value_text
 from kvdyno.model.project import Project
 from kvdyno.model.properties import read_properties
@@ -29,6 +36,7 @@ class Resolved:
     phases: tuple[str, ...]
     cap_bytes: int
     device: DeviceLimits | None
+    cache: CachePolicy
     notes: tuple[str, ...]
 
     def in_force(self, name: str) -> AxisValue | None:
@@ -115,7 +123,9 @@ def resolve(
         scaling.notes.append(check_upstream(properties, label=choice.label, experiment=experiment))
     # The disk as it is has no entry.
     device = experiment.devices.get(str(axes.get(axis_words.DEVICE)))
-    return Resolved(engine, axes, properties, phases, cap_bytes, device, tuple(scaling.notes))
+    return Resolved(
+        engine, axes, properties, phases, cap_bytes, device, experiment.cache, tuple(scaling.notes)
+    )
 
 
 def _workload(combination: Mapping[str, AxisValue], *, project: Project) -> dict[str, str]:

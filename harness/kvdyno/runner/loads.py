@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
+from kvdyno.model.experiment import DEFAULT_CACHE
 from kvdyno.model.point import Dataset, Point, Run
 from kvdyno.model.record import CONCLUSIVE, Failure, Record
 
@@ -41,6 +42,7 @@ def load_run(point: Point, dataset: Dataset) -> Run:
         phases=tuple(p for p in ("load", "settle") if p in point.engine.description.phases),
         dataset=None,
         device=None,
+        cache=DEFAULT_CACHE,
     )
     return Run(point=load, repetition=1)
 

@@ -13,7 +13,14 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from kvdyno.model.engine import RunnerName
-from kvdyno.model.experiment import AxisValue, ClaimSpec, FigureSpec, TableSpec
+from kvdyno.model.experiment import (
+    DEFAULT_CACHE,
+    AxisValue,
+    CachePolicy,
+    ClaimSpec,
+    FigureSpec,
+    TableSpec,
+)
 from kvdyno.model.options import value_text
 from kvdyno.model.units import parse_bytes, parse_count, parse_seconds
 
@@ -180,6 +187,7 @@ class ExperimentForm(SettingsForm):
     properties: Mapping[str, Text] = Field(default_factory=dict)
     cap: Bytes = 16 << 30
     devices: Mapping[Label, DeviceForm] = Field(default_factory=dict)
+    cache: CachePolicy = DEFAULT_CACHE
     baseline: str | None = None
     figures: tuple[FigureForm, ...] = ()
     tables: tuple[TableForm, ...] = ()

@@ -97,6 +97,7 @@ def load_experiment(
         properties=properties,
         cap_bytes=form.cap,
         devices={name: DeviceLimits(name=name, **each.model_dump()) for name, each in form.devices.items()},
+        cache=form.cache,
         repetitions=settings.repetitions,
         phases=settings.phases,
         timeout_seconds=settings.timeout_seconds,
