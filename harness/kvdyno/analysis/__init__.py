@@ -23,6 +23,7 @@ from .compare import compare
 from .estimate import estimates
 from .files import event_table, percentile_table, series_tables
 from .frame import latest, mark_headline, point_columns, tidy
+from .gauges import machine_cautions
 from .ratios import ratios_to
 
 __all__ = ["analyse", "compare"]
@@ -88,6 +89,7 @@ def analyse(
         cautions=(
             *cautions.conditions(used, runner_named=runner_named),
             *cautions.unpaired(_named(ratios.apart, told), ambiguous=ratios.ambiguous),
+            *machine_cautions(used, units=told),
             *_missing(plan, used),
             *wobbling,
             *series_cautions,

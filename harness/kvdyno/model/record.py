@@ -142,9 +142,10 @@ class Environment(Frozen):
 class Record(Frozen):
     """One run's stored outcome.
 
-    `load` numbers the load that the run started from (a dataset may be loaded several times, each with a seed
-    of its own), `seed` is the run's own. `repetitions_planned` is how many repetitions the sweep was asked for
-    when the run was made. `gauges` are what the harness measured of the machine just before the run.
+    `load` numbers the load that the run started from (a dataset may be loaded several times, each with a
+    seed of its own), `seed` is the run's own. `repetitions_planned` is how many repetitions the sweep was
+    asked for when the run was made. `gauges` are what the harness measured of the machine just before the
+    run.
     """
 
     schema_version: str = RECORD_SCHEMA

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from kvdyno.model.point import Plan, Point
 from kvdyno.model.project import Project
 from kvdyno.model.record import CONCLUSIVE, LASTING_FACTS, Record
-from kvdyno.runner import Surveyor, host_id
+from kvdyno.runner import Frequency, Surveyor, host_id
 from kvdyno.store import CorruptRecord, RunStore
 
 
 @dataclass(frozen=True)
 class Confinement:
-    """How a sweep runs: without a cap if told so, on certain CPUs, measuring again what is stored."""
+    """How a sweep runs: uncapped, on certain CPUs, at certain frequencies, measuring again what is stored."""
 
     uncapped: bool = False
     cpus: tuple[int, ...] | None = None
     force: bool = False
+    frequency: Frequency = field(default_factory=Frequency)
 
 
 def stored(project: Project, whole: Plan, *, uncapped: bool = False) -> Mapping[str, Record]:
@@ -34,7 +35,7 @@ def reusable(project: Project, whole: Plan, *, how: Confinement) -> Mapping[str,
     """Those that need not be measured again: conclusive, and of the conditions that hold now."""
     if how.force:
         return {}
-    facts = Surveyor(project).survey().facts
+    facts = {**Surveyor(project).survey().facts, **how.frequency.facts}
     cpus = ",".join(map(str, sorted(how.cpus or os.sched_getaffinity(0))))
     points = {point.identity: point for point in whole.points}
     fitting = (

@@ -17,7 +17,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from .disk import files_below, remove_tree
+from .disk import files_below, nearest_existing, remove_tree
+from .owner import owned_name
 
 Gauge = float | None
 
@@ -105,6 +106,15 @@ class Gauges:
                 return written / _MIB / max(time.monotonic() - started, 1e-6)
         finally:
             path.unlink(missing_ok=True)
+
+
+def take_gauges(data: Path) -> tuple[dict[str, Gauge], list[str]]:
+    """The gauges of a machine whose stores will be below `data`, and why some are None; leaves nothing."""
+    gauges = Gauges(nearest_existing(data) / owned_name("doctor"))
+    try:
+        return gauges.take()
+    finally:
+        gauges.remove()
 
 
 def cpu_loop(clock: Callable[[], float] = time.perf_counter) -> float:

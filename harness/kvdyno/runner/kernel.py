@@ -42,6 +42,19 @@ def read_machine(*, device: str | None, root: Path = Path("/")) -> Counters:
     }
 
 
+def offered_counters(folder: Path, *, root: Path = Path("/")) -> dict[str, bool]:
+    """Whether this kernel counts, by what it would count; `folder` is on the disk that matters."""
+    found = read_machine(device=device_below(folder, root=root), root=root)
+    kinds = {
+        "steal": "steal_",
+        "disk": "disk_",
+        "pressure": "pressure_",
+        "swap": "swap_",
+        "thermal": "throttl",
+    }
+    return {kind: any(name.startswith(prefix) for name in found) for kind, prefix in kinds.items()}
+
+
 def device_below(folder: Path, *, root: Path = Path("/")) -> str | None:
     """The "major:minor" of the disk or partition that holds `folder`, if the kernel counts for one."""
     numbers = mount_of(folder, root=root).device
