@@ -11,10 +11,19 @@ from .cage import LAUNCH_FAILED
 _DROP_CACHES = Path("/proc/sys/vm/drop_caches")
 
 # $0 is the store. Files are read in the order of their names: a cap too small for all keeps the last ones.
-_READ_THEN_EXEC = (
-    f'(cd "$0" && find . -type f -print0 | sort -z | xargs -0 -r cat) > /dev/null || exit {LAUNCH_FAILED}; '
-    'exec "$@"'
-)
+# Beyond what every shell knows it needs `cat`: an image may hold no more.
+_READ_THEN_EXEC = f"""
+visit() {{
+  for file in "$1"/* "$1"/.[!.]*; do
+    if [ -d "$file" ]; then visit "$file"
+    elif [ -e "$file" ]; then cat "$file" || exit {LAUNCH_FAILED}
+    fi
+  done
+}}
+[ -r "$0" ] || exit {LAUNCH_FAILED}
+visit "$0" > /dev/null
+exec "$@"
+"""
 
 
 def warmed(store: Path, argv: Sequence[str]) -> list[str]:
