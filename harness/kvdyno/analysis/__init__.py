@@ -24,6 +24,7 @@ from .compare import compare
 from .estimate import estimates
 from .files import event_table, percentile_table, series_tables
 from .frame import axes_of, label_of, latest, mark_headline, point_columns, tidy
+from .gauges import machine_cautions
 from .ratios import ratios_to
 
 __all__ = ["analyse", "compare"]
@@ -104,6 +105,7 @@ def analyse(
             *cautions.unpaired(_named(ratios.apart, told), ambiguous=ratios.ambiguous),
             *design.layout(used, name=partial(_name_of, units=told)),
             *design.durability(used),
+            *machine_cautions(used, units=told),
             *_missing(plan, used),
             *wobbling,
             *series_cautions,

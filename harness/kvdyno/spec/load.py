@@ -121,6 +121,7 @@ def load_experiment(
         properties=properties,
         cap_bytes=form.cap,
         devices={name: DeviceLimits(name=name, **each.model_dump()) for name, each in form.devices.items()},
+        cache=form.cache,
         repetitions=settings.repetitions,
         loads=settings.loads,
         phases=settings.phases,
