@@ -138,7 +138,8 @@ def _headline(experiment: Experiment, frame: pd.DataFrame) -> tuple[str, tuple[s
 
 def _baselines(experiment: Experiment, baseline: str, frame: pd.DataFrame) -> list[str]:
     """Every contender that something is compared with: by the experiment, a figure, a table or a claim."""
-    others = [spec.ratio_to for spec in (*experiment.figures, *experiment.tables)]
+    others = [figure.ratio_to for figure in experiment.figures]
+    others += [table.ratio_to for table in experiment.tables]
     others += [claim.relative_to for claim in experiment.claims]
     return [baseline, *(resolve_label(name, frame) for name in others if name)]
 
