@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from kvdyno.model.point import Plan, Point, Run
 from kvdyno.model.project import Project
 from kvdyno.model.record import CONCLUSIVE, LASTING_FACTS, Record
 from kvdyno.plan import blocks_of
-from kvdyno.runner import Surveyor, host_id
+from kvdyno.runner import Frequency, Surveyor, host_id
 from kvdyno.store import CorruptRecord, RunStore
 
 
 @dataclass(frozen=True)
 class Confinement:
-    """How a sweep runs: without a cap if told so, on certain CPUs, measuring again what is stored."""
+    """How a sweep runs: uncapped, on certain CPUs, at certain frequencies, measuring again what is stored."""
 
     uncapped: bool = False
     cpus: tuple[int, ...] | None = None
     force: bool = False
+    frequency: Frequency = field(default_factory=Frequency)
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ def look_up(project: Project, whole: Plan, *, how: Confinement) -> Reuse:
     """
     if how.force:
         return Reuse({}, ())
-    facts = Surveyor(project).survey().facts
+    facts = {**Surveyor(project).survey().facts, **how.frequency.facts}
     cpus = ",".join(map(str, sorted(how.cpus or os.sched_getaffinity(0))))
     fitting = (
         record

@@ -12,6 +12,7 @@ from kvdyno.model.axes import AGE, VOLUME, axis_of
 from kvdyno.model.engine import Engine
 from kvdyno.model.experiment import AxisValue, DeviceLimits, EngineChoice, Experiment, FigureSpec, TableSpec
 from kvdyno.model.project import Project
+from kvdyno.model.versions import split_version
 from kvdyno.model.words import unknown
 
 from .bindings import Words, check_bindings, figure_kinds
@@ -24,6 +25,7 @@ from .check import (
     check_needed_axes,
     check_properties,
     check_sizes,
+    read_choice,
 )
 from .document import Mistakes, Place, read_document
 from .form import ExperimentForm
@@ -119,6 +121,7 @@ def load_experiment(
         properties=properties,
         cap_bytes=form.cap,
         devices={name: DeviceLimits(name=name, **each.model_dump()) for name, each in form.devices.items()},
+        cache=form.cache,
         repetitions=settings.repetitions,
         loads=settings.loads,
         phases=settings.phases,
@@ -136,10 +139,20 @@ def _with_twins(chosen: Sequence[Chosen], *, mistakes: Mistakes) -> tuple[Chosen
     return tuple(replace(each, choice=choice) for each, choice in zip(chosen, choices, strict=True))
 
 
-def engines_named(path_or_name: str | Path, *, project: Project) -> tuple[str, ...]:
-    """Names of the engines that the file asks for, built or not; of upstream binaries there are none."""
+def engines_named(
+    path_or_name: str | Path, *, project: Project, labels: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """Names of the engines that the file asks for, built or not, with the versions that it names.
+
+    Upstream binaries are none of them. With `labels` only these; other words than labels are names themselves.
+    """
     form = read_form(read_document(_find(path_or_name, project=project)), ExperimentForm)
-    return tuple(dict.fromkeys(each.engine for each in form.engines if each.external is None))
+    choices = [
+        (read_choice(each, project=project), each.engine) for each in form.engines if not each.external
+    ]
+    by_label = {choice.label: name for choice, name in choices}
+    names = [by_label.get(label, label) for label in labels] if labels else by_label.values()
+    return tuple(dict.fromkeys(names))
 
 
 def _find(path_or_name: str | Path, *, project: Project) -> Path:
@@ -205,9 +218,12 @@ def _select(
         if name in labels:
             selected.append(labels[name])
         elif name in catalog:
-            selected.append(Chosen(EngineChoice(engine=name, label=name), catalog[name]))
+            engine, version = split_version(name)
+            selected.append(Chosen(EngineChoice(engine=engine, version=version, label=name), catalog[name]))
         else:
-            check_built(EngineChoice(engine=name), catalog=catalog, project=project, where="--engines")
+            engine, version = split_version(name)
+            asked = EngineChoice(engine=engine, version=version)
+            check_built(asked, catalog=catalog, project=project, where="--engines")
             raise UsageError(unknown("engine", name, {**labels, **catalog}), where="--engines")
     if not selected:
         raise UsageError("expected at least one engine, found none")
