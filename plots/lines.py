@@ -40,6 +40,9 @@ def draw(table: pd.DataFrame, binding: Binding) -> Figure:
             mine = style.rows_of(rows, binding.series, key)
             line = _line(axes, mine, [places[v] for v in mine[binding.x]], look)
             handles.setdefault(look.name, line)
+        # A place where no series has a value is shown, too: its reason stands there.
+        axes.update_datalim([(place, 0) for place in places.values()], updatey=False)
+        axes.autoscale_view(scaley=False)
         style.value_axis(axes, tops, binding, log=log, from_zero=True)
     return style.finish(figure, binding, handles)
 

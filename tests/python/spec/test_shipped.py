@@ -11,7 +11,7 @@ from kvdyno.catalog import discover
 from kvdyno.model.axes import RUNS_OPERATIONS
 from kvdyno.model.project import Project
 from kvdyno.model.properties import read_properties
-from kvdyno.plan import estimate, make_plan
+from kvdyno.plan import estimate, make_plan, select
 from kvdyno.spec import list_experiments, load_experiment, load_profiles
 from kvdyno.spec.form import (
     ClaimForm,
@@ -60,9 +60,20 @@ def test_quickstart_is_quick_and_bigger_than_memory() -> None:
     plan = make_plan(experiment, catalog=CATALOG, project=PROJECT)
     assert estimate(plan).seconds < 8 * 60
     assert {point.axes["workload"] for point in plan.points} == {"p", "a", "c", "e100"}
+    contenders = {point.axes["engine"] for point in plan.points}
+    assert contenders == {"rocksdb", "rocksdb-tuned", "leveldb", "chunkstore"}
+    assert {point.axes["age"] for point in plan.points} == {1}
+    assert plan.notes == (), "no mix that writes ends by time"
     for point in plan.points:
         assert point.dataset is not None
         assert point.dataset.bytes > 3.9 * point.cap_bytes
+
+
+def test_a_repetition_of_debt_takes_about_an_hour() -> None:
+    experiment = load_experiment("debt", project=PROJECT, catalog=CATALOG, profile="small")
+    plan = make_plan(experiment, catalog=CATALOG, project=PROJECT)
+    assert {point.axes["volume"] for point in plan.points} == {1, 2, 4, 7, 10}
+    assert estimate(select(plan, repeat=1)).seconds < 90 * 60
 
 
 @pytest.mark.parametrize("form", FORMS)
