@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "load/draw.h"
 #include "load/workload.h"
 #include "places.h"
 #include "report/outcome.h"
@@ -42,6 +43,13 @@ Status CheckProgressDescriptor(int64_t fd) {
                                  std::to_string(fd));
 }
 
+// An engine that cannot be asked to finish what ageing left behind pays for it while measured.
+Status CheckAge(const Settings& settings, const Adapter& adapter) {
+  if (!settings.ages() || adapter.can_settle()) return Status::Ok();
+  return Status::InvalidArgument("age: expected an engine that can settle, got " +
+                                 adapter.engine_name() + ", which cannot; leave age at 0");
+}
+
 int Answer(Action action, const Properties& properties, Adapter* adapter) {
   std::string text;
   if (action == Action::kHelp) text = HelpText(properties, adapter->options());
@@ -51,6 +59,16 @@ int Answer(Action action, const Properties& properties, Adapter* adapter) {
            adapter->engine_name() + " " + adapter->engine_version() + ")\n";
   }
   std::fputs(text.c_str(), stdout);
+  return kDone;
+}
+
+int Draw(const Settings& settings, uint64_t count, const std::string& engine) {
+  std::unique_ptr<Workload> workload;
+  Status status = Workload::Make(settings, &workload);
+  std::string table;
+  if (status.ok()) status = DrawTable(*workload, count, &table);
+  if (!status.ok()) return Complain(engine, status, kWrongUsage);
+  std::fputs(table.c_str(), stdout);
   return kDone;
 }
 
@@ -85,13 +103,15 @@ int DriverMain(int argc, char** argv) {
   const std::unique_ptr<Adapter> adapter = MakeAdapter();
   const std::string engine = adapter->engine_name();
   Properties properties(engine, &adapter->options());
-  Action action;
-  Status status = ParseCommandLine({argv + 1, argv + argc}, &properties, &action);
+  Command command;
+  Status status = ParseCommandLine({argv + 1, argv + argc}, &properties, &command);
   if (!status.ok()) return Complain(engine, status, kWrongUsage);
-  if (action != Action::kRun) return Answer(action, properties, adapter.get());
+  if (command.action == Action::kDraw) return Draw(properties.settings(), command.draws, engine);
+  if (command.action != Action::kRun) return Answer(command.action, properties, adapter.get());
 
   const Settings& settings = properties.settings();
   status = settings.Check(engine);
+  if (status.ok()) status = CheckAge(settings, *adapter);
   if (status.ok()) status = CheckPlaces(settings);
   if (status.ok()) status = CheckProgressDescriptor(settings.progress_fd);
   std::unique_ptr<Workload> workload;

@@ -332,7 +332,7 @@ def _write_files(folder: Path, rate: float, fake: Fake, rng: np.random.Generator
     folder.mkdir(parents=True, exist_ok=True)
     lines = ["phase,elapsed,throughput,latency.p99,memory.rss"]
     for second in range(1, fake.seconds + 1):
-        stall = 0.55 if second % 13 == 0 else 1.0
+        stall = 0.55 if second in (13, 26) else 1.0
         now = rate * stall * rng.lognormal(0, 0.05)
         lines.append(f"measure,{second},{now:.1f},{8e9 / now:.0f},{150 * MIB + second * 4096}")
     lines.append("drain,41,,,")

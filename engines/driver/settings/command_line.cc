@@ -2,6 +2,7 @@
 #include "settings/command_line.h"
 
 #include <algorithm>
+#include <charconv>
 #include <functional>
 
 namespace kvdyno {
@@ -11,10 +12,10 @@ struct Flag {
   const char* name;
   const char* argument;  // null: the flag takes none
   const char* effect;
-  std::function<Status(Properties*, const std::string&)> apply;
+  std::function<Status(Properties*, const std::string&, Command*)> apply;
 };
 
-Status ApplyPair(Properties* properties, const std::string& pair) {
+Status ApplyPair(Properties* properties, const std::string& pair, Command* /*command*/) {
   const size_t equals = pair.find('=');
   if (equals == pair.npos) {
     return Status::InvalidArgument("-p: expected name=value, got '" + pair + "'");
@@ -22,12 +23,26 @@ Status ApplyPair(Properties* properties, const std::string& pair) {
   return properties->Set(pair.substr(0, equals), pair.substr(equals + 1));
 }
 
+Status ApplyDraws(Properties* /*properties*/, const std::string& text, Command* command) {
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, command->draws);
+  if (error != std::errc() || stop != end || command->draws == 0) {
+    return Status::InvalidArgument("--draw: expected a count of draws, got '" + text + "'");
+  }
+  command->action = Action::kDraw;
+  return Status::Ok();
+}
+
 const std::vector<Flag>& Flags() {
   const auto truth = [](const char* property) {
-    return [property](Properties* p, const std::string&) { return p->Set(property, "true"); };
+    return [property](Properties* p, const std::string&, Command*) {
+      return p->Set(property, "true");
+    };
   };
   const auto text = [](const char* property) {
-    return [property](Properties* p, const std::string& value) { return p->Set(property, value); };
+    return [property](Properties* p, const std::string& value, Command*) {
+      return p->Set(property, value);
+    };
   };
   static const std::vector<Flag> flags = {
       {"-load", nullptr, "load the records", truth("doload")},
@@ -35,10 +50,12 @@ const std::vector<Flag>& Flags() {
       {"-t", nullptr, "the same as -run", truth("dotransaction")},
       {"-db", "NAME", "the engine, which must be this program's", text("dbname")},
       {"-P", "FILE", "read properties from a file",
-       [](Properties* p, const std::string& file) { return p->SetFile(file); }},
+       [](Properties* p, const std::string& file, Command*) { return p->SetFile(file); }},
       {"-p", "NAME=VALUE", "set a property", ApplyPair},
       {"-threads", "N", "client threads", text("threadcount")},
       {"-s", nullptr, "print status lines", truth("status")},
+      {"--draw", "COUNT", "run nothing; print what so many draws from the mix choose, as CSV",
+       ApplyDraws},
   };
   return flags;
 }
@@ -75,12 +92,12 @@ void AppendOptions(const std::vector<OptionDescriptor>& options, const std::stri
 }  // namespace
 
 Status ParseCommandLine(const std::vector<std::string>& arguments, Properties* properties,
-                        Action* action) {
-  *action = Has(arguments, {"--help", "-h"}) ? Action::kHelp
-            : Has(arguments, {"--version"})  ? Action::kVersion
-            : Has(arguments, {"--describe"}) ? Action::kDescribe
-                                             : Action::kRun;
-  if (*action != Action::kRun) return Status::Ok();
+                        Command* command) {
+  command->action = Has(arguments, {"--help", "-h"}) ? Action::kHelp
+                    : Has(arguments, {"--version"})  ? Action::kVersion
+                    : Has(arguments, {"--describe"}) ? Action::kDescribe
+                                                     : Action::kRun;
+  if (command->action != Action::kRun) return Status::Ok();
   for (size_t i = 0; i < arguments.size(); ++i) {
     const auto flag = std::find_if(Flags().begin(), Flags().end(),
                                    [&](const Flag& f) { return arguments[i] == f.name; });
@@ -89,7 +106,7 @@ Status ParseCommandLine(const std::vector<std::string>& arguments, Properties* p
       return Status::InvalidArgument(std::string(flag->name) + ": expected " + flag->argument +
                                      ", got the end of the command line");
     }
-    if (Status s = flag->apply(properties, arguments[i]); !s.ok()) return s;
+    if (Status s = flag->apply(properties, arguments[i], command); !s.ok()) return s;
   }
   return Status::Ok();
 }

@@ -3,6 +3,7 @@
 // One thread.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,12 +12,18 @@
 
 namespace kvdyno {
 
-enum class Action { kRun, kHelp, kVersion, kDescribe };
+enum class Action { kRun, kHelp, kVersion, kDescribe, kDraw };
+
+// What the command line asks for.
+struct Command {
+  Action action = Action::kRun;
+  uint64_t draws = 0;  // of kDraw
+};
 
 // InvalidArgument names the flag, what was expected and what was found. Help, version and
 // describe win over everything, whatever else the line says.
 Status ParseCommandLine(const std::vector<std::string>& arguments, Properties* properties,
-                        Action* action);
+                        Command* command);
 
 // The text of --help: flags, properties and the engine's options, with defaults.
 std::string HelpText(const Properties& properties, const OptionTable& engine_options);

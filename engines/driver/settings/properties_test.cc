@@ -16,7 +16,7 @@ class PropertiesTest : public testing::Test {
   PropertiesTest() { engine_.Bytes("cache_size", &cache_size_, {.effect = "Cache."}); }
 
   Status Parse(const std::vector<std::string>& arguments) {
-    return ParseCommandLine(arguments, &properties_, &action_);
+    return ParseCommandLine(arguments, &properties_, &command_);
   }
   std::string File(const std::string& text) {
     const std::string path = testing::TempDir() + "/kvdyno_properties_test";
@@ -28,7 +28,7 @@ class PropertiesTest : public testing::Test {
   uint64_t cache_size_ = 1024;
   OptionTable engine_;
   Properties properties_{"toy", &engine_};
-  Action action_ = Action::kRun;
+  Command command_;
 };
 
 void ExpectMentions(const Status& status, const std::vector<std::string>& words) {
@@ -140,7 +140,7 @@ TEST_F(PropertiesTest, FilesAreNamedWithTheLine) {
 
 TEST_F(PropertiesTest, HelpListsEveryName) {
   ASSERT_TRUE(Parse({"-nonsense", "--help"}).ok());
-  EXPECT_EQ(action_, Action::kHelp);
+  EXPECT_EQ(command_.action, Action::kHelp);
   const std::string help = HelpText(properties_, engine_);
   for (const auto& [name, value] : properties_.Values()) {
     EXPECT_NE(help.find("  " + name + "="), std::string::npos) << name;

@@ -1,12 +1,13 @@
 """Records to conclusions: `analyse` for one experiment, `compare` for two sets of records.
 
 Pure functions of records and of the files beside them. Each statistic lives in a module of its own that cites
-its source: frame, estimate, ratios, steady, histograms, series, events, claims.
+its source: frame, levels, estimate, ratios, verdicts, steady, histograms, series, events, claims.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -15,14 +16,14 @@ from kvdyno.errors import StoreError
 from kvdyno.model.experiment import ClaimSpec, Experiment
 from kvdyno.model.point import Plan
 from kvdyno.model.record import Record
-from kvdyno.model.results import Analysis, Axis, Caution, ClaimResult, resolve_label, select_rows
+from kvdyno.model.results import Analysis, Axis, Caution, resolve_label, select_rows
 
-from . import cautions, facts
-from .claims import judge_claim
+from . import cautions, design, facts, libraries
+from .claims import Doubts, Evidence, judge_claims
 from .compare import compare
 from .estimate import estimates
 from .files import event_table, percentile_table, series_tables
-from .frame import latest, mark_headline, point_columns, tidy
+from .frame import axes_of, label_of, latest, mark_headline, point_columns, tidy
 from .gauges import machine_cautions
 from .ratios import ratios_to
 
@@ -60,12 +61,23 @@ def analyse(
     table = estimates(frame, by=point_columns(names))
     judged = set(table.loc[table["headline"], "phase"])
     baseline = resolve_label(experiment.baseline or str(frame["label"].iloc[0]), frame)
-    ratios = ratios_to(frame, axes=names, baselines=_baselines(experiment, baseline, frame))
+    ratios = ratios_to(
+        frame,
+        axes=names,
+        baselines=_baselines(experiment, baseline, frame),
+        metric=metric,
+        margin=experiment.same_within,
+    )
     planned = facts.planned(plan, axes=names)
     series, steadiness, series_cautions = series_tables(used, run_dirs=run_dirs, axes=names)
     events, event_cautions = event_table(used, run_dirs=run_dirs, axes=names)
     percentiles, histogram_cautions = percentile_table(used, run_dirs=run_dirs, axes=names)
     runner_named = {choice.label for choice in experiment.engines if choice.runner}
+    doubted = partial(design.doubts, used, plan=plan, runner_named=runner_named)
+    evidence = [
+        _evidence(spec, estimates=table, ratios=ratios.points, planned=planned, axes=axes, doubted=doubted)
+        for spec in experiment.claims
+    ]
     wobbling = cautions.wobbling(_named(table, told), _named(steadiness, told), metric=metric)
     return Analysis(
         experiment=experiment.name,
@@ -75,6 +87,7 @@ def analyse(
         baseline=baseline,
         headline_metric=metric,
         headline_phases=tuple(phase for phase in phases if phase in judged),
+        same_within=experiment.same_within,
         frame=frame,
         estimates=table,
         planned=planned,
@@ -84,11 +97,14 @@ def analyse(
         percentiles=percentiles,
         series=series,
         events=events,
-        claims=tuple(_claim(spec, table, ratios.points, planned, axes) for spec in experiment.claims),
+        claims=judge_claims(experiment.claims, evidence=evidence, axes=names),
         failures=facts.failures(used, units=told),
         cautions=(
             *cautions.conditions(used, runner_named=runner_named),
+            *libraries.differences(used),
             *cautions.unpaired(_named(ratios.apart, told), ambiguous=ratios.ambiguous),
+            *design.layout(used, name=partial(_name_of, units=told)),
+            *design.durability(used),
             *machine_cautions(used, units=told),
             *_missing(plan, used),
             *wobbling,
@@ -124,26 +140,33 @@ def _headline(experiment: Experiment, frame: pd.DataFrame) -> tuple[str, tuple[s
 
 
 def _baselines(experiment: Experiment, baseline: str, frame: pd.DataFrame) -> list[str]:
-    """Every contender that something is compared with: the experiment's, and those of tables and claims."""
-    others = [table.ratio_to for table in experiment.tables] + [c.relative_to for c in experiment.claims]
+    """Every contender that something is compared with: by the experiment, a figure, a table or a claim."""
+    others = [spec.ratio_to for spec in (*experiment.figures, *experiment.tables)]
+    others += [claim.relative_to for claim in experiment.claims]
     return [baseline, *(resolve_label(name, frame) for name in others if name)]
 
 
-def _claim(
+def _evidence(
     spec: ClaimSpec,
-    table: pd.DataFrame,
+    *,
+    estimates: pd.DataFrame,
     ratios: pd.DataFrame,
     planned: pd.DataFrame,
     axes: Sequence[Axis],
-) -> ClaimResult:
+    doubted: Callable[..., Doubts],
+) -> Evidence:
+    """What a claim is judged by."""
     covered, few_estimates, few_ratios = (
-        select_rows(rows, where=spec.where, axes=axes) for rows in (planned, table, ratios)
+        select_rows(rows, where=spec.where, axes=axes) for rows in (planned, estimates, ratios)
     )
-    points = covered["label"] == resolve_label(spec.engine, covered)
-    names = [axis.name for axis in axes]
-    return judge_claim(
-        spec, estimates=few_estimates, ratios=few_ratios, axes=names, planned=int(points.sum())
-    )
+    label = resolve_label(spec.engine, covered)
+    other = resolve_label(spec.relative_to, planned) if spec.relative_to else label
+    points = int((covered["label"] == label).sum())
+    return Evidence(few_estimates, few_ratios, planned=points, doubts=doubted(labels={label, other}))
+
+
+def _name_of(record: Record, *, units: Mapping[str, str]) -> str:
+    return facts.point_name(label_of(record), axes_of(record), units=units)
 
 
 def _named(table: pd.DataFrame, units: Mapping[str, str]) -> pd.DataFrame:

@@ -43,6 +43,7 @@ def conditions(records: Sequence[Record], *, runner_named: Collection[str] = ())
         *_busy(records),
         *_read_ahead(records),
         *_imitated(records),
+        *_overloaded(records),
         *_from_runs(records),
     ]
 
@@ -52,7 +53,7 @@ def several_identities(points: Sequence[str], *, side: str) -> list[Caution]:
     if not points:
         return []
     message = (
-        f"{side}: several builds, profiles or settings of {_some(points)}; the newest of each is compared"
+        f"{side}: several builds, profiles or settings of {some(points)}; the newest of each is compared"
     )
     return [Caution("mixed", message, "name a sweep instead of an engine")]
 
@@ -71,7 +72,7 @@ def wobbling(estimates: pd.DataFrame, steadiness: pd.DataFrame, *, metric: str) 
             Caution(
                 "spread",
                 f"the interval of {metric} is wider than ± {TOO_WIDE:.0%} of the median "
-                f"(up to ± {worst:.0%}) at {_some(wide['point'])}",
+                f"(up to ± {worst:.0%}) at {some(wide['point'])}",
                 "quieten the machine or raise the number of repetitions",
             )
         )
@@ -80,7 +81,7 @@ def wobbling(estimates: pd.DataFrame, steadiness: pd.DataFrame, *, metric: str) 
         found.append(
             Caution(
                 "repetitions",
-                f"one repetition, so no interval, at {_some(single['point'])}",
+                f"one repetition, so no interval, at {some(single['point'])}",
                 "run at least three repetitions",
             )
         )
@@ -95,7 +96,7 @@ def unpaired(apart: pd.DataFrame, *, ambiguous: Sequence[str]) -> list[Caution]:
             Caution(
                 "unpaired",
                 f"engines were measured in different sweeps, at different times, so no runs pair up at "
-                f"{_some(apart['point'])}",
+                f"{some(apart['point'])}",
                 "run the whole experiment again in one sweep (--force)",
             )
         )
@@ -118,16 +119,23 @@ def _unsteady(steadiness: pd.DataFrame) -> list[Caution]:
         most = int(short["intervals"].max())
         message = (
             f"steadiness was not judged: {most} interval{'s' if most != 1 else ''} or fewer "
-            f"at {_some(short['point'])}"
+            f"at {some(short['point'])}"
         )
         found.append(Caution("unsteady", message, f"measure for {FEWEST} intervals of the series or more"))
     judged = steadiness[steadiness["state"] != "too short"]
     unsettled = judged.assign(bad=judged["state"] != "steady").groupby("point", sort=False)["bad"].mean()
-    bad = unsettled[unsettled >= 0.5]
+    bad = unsettled[unsettled >= 0.5].index
     if len(bad):
-        message = f"the measured phase was not in a steady state at {_some(bad.index)}"
+        listed = some(f"{point} ({_first_finding(judged, point)})" for point in bad)
+        message = f"the rate was not steady in half of the runs or more at {listed}"
         found.append(Caution("unsteady", message, "lengthen warm-up and measurement; nothing was trimmed"))
     return found
+
+
+def _first_finding(steadiness: pd.DataFrame, point: object) -> str:
+    """What was found in the point's first run that was not steady."""
+    runs = steadiness[(steadiness["point"] == point) & (steadiness["finding"] != "")]
+    return str(runs["finding"].iloc[0])
 
 
 def _uncapped(records: Sequence[Record]) -> list[Caution]:
@@ -177,6 +185,22 @@ def _imitated(records: Sequence[Record]) -> list[Caution]:
         "devices do, as seeks, is not imitated"
     )
     return [Caution("device", message)]
+
+
+def _overloaded(records: Sequence[Record]) -> list[Caution]:
+    """A caution if intended operations of an open loop never started."""
+    missed = []
+    for record in records:
+        phases = record.outcome.phases if record.outcome else ()
+        counts = [p.metrics["arrivals.missed"].value for p in phases if "arrivals.missed" in p.metrics]
+        missed += [max(counts)] if any(counts) else []
+    if not missed:
+        return []
+    message = (
+        f"the engine was slower than the target rate in {len(missed)} of {len(records)} runs: up to "
+        f"{max(missed):,.0f} operations never started, and latency percentiles are lower bounds"
+    )
+    return [Caution("arrivals", message, "lower the target rate until nothing is missed")]
 
 
 def _fact(record: Record, name: str) -> object:
@@ -282,7 +306,8 @@ def _with_ranges(words: Sequence[str], numbers: Sequence[Sequence[str]]) -> str:
     return text
 
 
-def _some(names: Iterable[str]) -> str:
+def some(names: Iterable[str]) -> str:
+    """The first few of the names, and how many more there are."""
     unique = list(dict.fromkeys(names))
     more = len(unique) - _NAMED_AT_MOST
     return ", ".join(unique[:_NAMED_AT_MOST]) + (f" and {more} more" if more > 0 else "")

@@ -1,42 +1,71 @@
-"""Verdicts on claims: does the interval lie inside the stated bounds, outside them, or across one?
+"""Verdicts on claims: does the value lie inside the stated bounds, outside them, or is neither shown?
 
-An interval inside the bounds supports the claim, one wholly outside contradicts it, and one that crosses a
-bound leaves it undecided; so does a single run, which has no interval. (The logic of interval tests of
-equivalence: Schuirmann, J. Pharmacokinetics and Biopharmaceutics 15, 1987.) A claim over several points
-needs every point: one contradiction contradicts it.
+- **Supported**: at every point the value is shown to be inside. Each point is tested by itself, without
+  adjustment: a claim that needs every point is an intersection-union test, whose level is that of its weakest
+  part (Berger, "Multiparameter hypothesis testing and acceptance sampling", Technometrics 24, 1982).
+- **Contradicted**: at one point or more the value is shown to be outside. That is a choice among points, so
+  each p-value is multiplied by their number (Bonferroni).
+- Several claims of one report are adjusted by Holm (verdicts.holm).
+- **Undecided**: else. A point whose numbers are in doubt (lost runs, a grave caution, ...) shows nothing.
+
+Tests are Student's t at 5 %, two-sided, so that a claim about one point that stands alone is supported
+exactly if the 95 % interval lies inside its bounds (the logic of interval tests of equivalence: Schuirmann
+1987).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from kvdyno.model.experiment import AxisValue, ClaimSpec
 from kvdyno.model.results import ClaimPoint, ClaimResult, ClaimVerdict, resolve_label
 
+from .verdicts import LEVEL, holm, one_sided
 
-def judge_claim(
-    spec: ClaimSpec,
-    *,
-    estimates: pd.DataFrame,
-    ratios: pd.DataFrame,
-    axes: Sequence[str],
-    planned: int,
-) -> ClaimResult:
-    """The verdict on one claim from rows of `Analysis.estimates` and, if it is relative, `Analysis.ratios`.
+#: Why the numbers of a point (its axes) cannot be trusted; "" if they can.
+Doubts = Callable[[Mapping[str, AxisValue]], str]
 
-    Both tables are already restricted to the claim's `where`. `planned` is how many points the claim covers:
-    with points missing it cannot be supported.
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a claim is judged by: rows of `Analysis.estimates` and `Analysis.ratios` restricted to its
+    `where`, and how many points it covers: with points missing it cannot be supported.
     """
-    table, value = estimates, "median"
+
+    estimates: pd.DataFrame
+    ratios: pd.DataFrame
+    planned: int
+    doubts: Doubts
+
+
+def judge_claims(
+    specs: Sequence[ClaimSpec], *, evidence: Sequence[Evidence], axes: Sequence[str]
+) -> tuple[ClaimResult, ...]:
+    """The verdicts on all claims of a report."""
+    found = [_measured(spec, seen, axes) for spec, seen in zip(specs, evidence, strict=True)]
+    adjusted = holm([min(_p_inside(c.points), _p_outside(c.points)) for c in found])
+    return tuple(
+        _concluded(claim, planned=seen.planned, p=float(p), alone=len(found) == 1)
+        for claim, seen, p in zip(found, evidence, adjusted, strict=True)
+    )
+
+
+def _measured(spec: ClaimSpec, seen: Evidence, axes: Sequence[str]) -> ClaimResult:
+    """The claim with its points, not yet judged."""
+    table, value = seen.estimates, "median"
     if spec.relative_to is not None:
-        table, value = ratios[ratios["baseline"] == resolve_label(spec.relative_to, estimates)], "ratio"
-    table = table[table["label"] == resolve_label(spec.engine, estimates)]
+        table, value = seen.ratios, "ratio"
+        table = table[table["baseline"] == resolve_label(spec.relative_to, seen.estimates)]
+    table = table[table["label"] == resolve_label(spec.engine, seen.estimates)]
     table = table[(table["metric"] == spec.metric) & (table["phase"] == spec.phase)]
-    points = tuple(_judge_point(row, value=value, axes=axes, spec=spec) for row in _rows(table))
-    verdict, why = _conclude(points, planned=planned)
+    rows = [{str(name): cell for name, cell in row.items()} for row in table.to_dict("records")]
+    points = tuple(_point(row, value=value, axes=axes, spec=spec, doubts=seen.doubts) for row in rows)
     unit = "ratio" if spec.relative_to else (str(table["unit"].iloc[0]) if len(table) else "")
     return ClaimResult(
         id=spec.id,
@@ -44,62 +73,113 @@ def judge_claim(
         source=spec.source,
         expected=_bounds_text(spec),
         unit=unit,
-        verdict=verdict,
-        why=why,
+        verdict="undecided",
+        why="",
         points=points,
     )
 
 
-def verdict_of(
-    low: float | None, high: float | None, *, at_least: float | None, at_most: float | None
-) -> ClaimVerdict:
-    """The verdict on one interval; without an interval, undecided."""
-    if low is None or high is None:
-        return "undecided"
-    if (at_least is not None and high < at_least) or (at_most is not None and low > at_most):
-        return "contradicted"
-    if (at_least is None or low >= at_least) and (at_most is None or high <= at_most):
-        return "supported"
-    return "undecided"
-
-
-def _judge_point(row: Mapping[str, Any], *, value: str, axes: Sequence[str], spec: ClaimSpec) -> ClaimPoint:
+def _point(
+    row: Mapping[str, Any], *, value: str, axes: Sequence[str], spec: ClaimSpec, doubts: Doubts
+) -> ClaimPoint:
+    place = {name: _axis_value(row[name]) for name in axes}
+    doubt = doubts(place)
+    if spec.relative_to is not None and row["kind"] == "difference":
+        doubt = "a value is 0, so there is no ratio"
+    elif spec.relative_to is not None and not row["paired"]:
+        doubt = doubt or "the engines were measured in different sweeps"
     low, high = (None if pd.isna(row[end]) else float(row[end]) for end in ("low", "high"))
+    p_inside, p_outside = _tests(row, spec=spec) if not doubt and low is not None else (None, None)
     return ClaimPoint(
-        axes={name: _axis_value(row[name]) for name in axes},
+        axes=place,
         value=float(row[value]),
         low=low,
         high=high,
         n=int(row["n"]),
-        verdict=verdict_of(low, high, at_least=spec.at_least, at_most=spec.at_most),
+        verdict=_point_verdict(p_inside, p_outside),
+        doubt=doubt,
+        p_inside=p_inside,
+        p_outside=p_outside,
     )
 
 
-def _rows(table: pd.DataFrame) -> list[dict[str, Any]]:
-    return [{str(name): cell for name, cell in row.items()} for row in table.to_dict("records")]
+def _tests(row: Mapping[str, Any], *, spec: ClaimSpec) -> tuple[float, float]:
+    """p-values of "not inside the bounds" and "not outside of them"."""
+    log = row["kind"] == "ratio" if "kind" in row else row["smallest"] > 0
+    mean, error, freedom = row["mean"], row["error"], row["freedom"]
+    not_above, not_below, outside = 0.0, 0.0, [1.0]
+    if spec.at_least is not None:
+        above = mean - _scaled(spec.at_least, log)
+        not_above = one_sided(above, error, freedom, at_zero=0)
+        outside.append(one_sided(-above, error, freedom, at_zero=1))
+    if spec.at_most is not None:
+        below = _scaled(spec.at_most, log) - mean
+        not_below = one_sided(below, error, freedom, at_zero=0)
+        outside.append(one_sided(-below, error, freedom, at_zero=1))
+    return min(1.0, 2 * max(not_above, not_below)), min(1.0, 2 * min(outside))
+
+
+def _scaled(bound: float, log: bool) -> float:
+    if not log:
+        return bound
+    return math.log(bound) if bound > 0 else -math.inf
+
+
+def _point_verdict(p_inside: float | None, p_outside: float | None) -> ClaimVerdict:
+    if p_outside is not None and p_outside <= LEVEL:
+        return "contradicted"
+    return "supported" if p_inside is not None and p_inside <= LEVEL else "undecided"
+
+
+def _p_inside(points: Sequence[ClaimPoint]) -> float:
+    """Intersection-union: the largest."""
+    return max((1.0 if p.p_inside is None else p.p_inside for p in points), default=np.nan)
+
+
+def _p_outside(points: Sequence[ClaimPoint]) -> float:
+    """Bonferroni: the smallest, times how many there are."""
+    known = [p.p_outside for p in points if p.p_outside is not None]
+    return min(1.0, len(known) * min(known)) if known else (1.0 if points else np.nan)
+
+
+def _concluded(claim: ClaimResult, *, planned: int, p: float, alone: bool) -> ClaimResult:
+    """The claim with its verdict; `p` is the adjusted one of what it shows, inside or outside."""
+    points = claim.points
+    if not points:
+        return replace(claim, verdict="not measured", why="no run that ended well covers it")
+    verdict, why = _verdict(points, planned=planned, p=p)
+    single = min(_p_inside(points), _p_outside(points))
+    if verdict == "undecided" and single <= LEVEL < p and not alone:
+        why = f"decided if it stood alone (p = {single:.2g}), but not among so many claims (p = {p:.2g})"
+    return replace(claim, verdict=verdict, why=why)
+
+
+def _verdict(points: Sequence[ClaimPoint], *, planned: int, p: float) -> tuple[ClaimVerdict, str]:
+    total = len(points)
+    of = f"of {total} point{'s' if total > 1 else ''}"
+    outside = sum(point.verdict == "contradicted" for point in points)
+    inside = sum(point.verdict == "supported" for point in points)
+    if p <= LEVEL and _p_outside(points) <= _p_inside(points):
+        return "contradicted", f"the value lies outside the bounds at {outside} {of}"
+    missing = max(0, planned - total)
+    if missing:
+        return "undecided", f"inside the bounds at {inside} {of}, but {missing} more were not measured"
+    doubted = [point for point in points if point.doubt]
+    if doubted:
+        return "undecided", f"in doubt at {len(doubted)} {of}: {_reasons(doubted)}"
+    if p <= LEVEL:
+        return "supported", f"the value lies inside the bounds at {inside} {of}"
+    single = sum(point.low is None for point in points)
+    because = f"; {single} have one run and so no interval" if single else ""
+    return "undecided", f"neither inside nor outside is shown at {total - inside - single} {of}{because}"
+
+
+def _reasons(points: Sequence[ClaimPoint]) -> str:
+    return "; ".join(dict.fromkeys(point.doubt for point in points))
 
 
 def _axis_value(value: object) -> AxisValue:
     return value if isinstance(value, (str, int, float, bool)) else str(value)
-
-
-def _conclude(points: Sequence[ClaimPoint], *, planned: int) -> tuple[ClaimVerdict, str]:
-    total = len(points)
-    if total == 0:
-        return "not measured", "no run that ended well covers it"
-    outside = sum(p.verdict == "contradicted" for p in points)
-    inside = sum(p.verdict == "supported" for p in points)
-    of = f"of {total} point{'s' if total > 1 else ''}"
-    if outside:
-        return "contradicted", f"the interval lies outside the bounds at {outside} {of}"
-    missing = max(0, planned - total)
-    if missing:
-        return "undecided", f"inside the bounds at {inside} {of}, but {missing} more were not measured"
-    if inside == total:
-        return "supported", f"the interval lies inside the bounds at {inside} {of}"
-    single = sum(p.low is None for p in points)
-    because = f"; {single} have one run and so no interval" if single else ""
-    return "undecided", f"the interval crosses a bound at {total - inside - single} {of}{because}"
 
 
 def _bounds_text(spec: ClaimSpec) -> str:

@@ -1,7 +1,7 @@
 """Two sets of records, point by point: two commits, two builds, two machines, or two engines.
 
 Where both sides hold the same sweep's repetitions, runs pair up inside a repetition; else the two sides are
-independent samples (ratios.welch_ratio).
+independent samples (Welch). Points of one metric and phase are one family (verdicts.py).
 """
 
 from __future__ import annotations
@@ -12,24 +12,24 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 
-from kvdyno.model.experiment import AxisValue
+from kvdyno.model.experiment import SAME_WITHIN, AxisValue
 from kvdyno.model.record import Record
 from kvdyno.model.results import Comparison
 
 from . import cautions
 from .frame import axes_of, axis_names, label_of, latest, tidy
-from .ratios import Ratio, ratio_of, typed, verdict, welch_ratio
+from .ratios import Pairing, compared_rows, side
 
 _Groups = Mapping[tuple[object, ...], pd.DataFrame]
 _SIDES = ("unit", "paired", "n_before", "n_after", "before", "after")
-_OUTCOME = ("ratio", "low", "high", "verdict", "needed")
 
 
 def compare(
     records_a: Sequence[Record],
     records_b: Sequence[Record],
 ) -> Comparison:
-    """The ratio B over A of every metric that is positive on both sides, point by point.
+    """B over A of every metric that both sides have, point by point: the ratio, or where a value is 0 or
+    negative the difference B - A.
 
     Points match by contender and axes; if the two sides have one contender each and they differ, by axes
     alone, and the row's label is "B / A".
@@ -41,8 +41,9 @@ def compare(
     keys = ["label", *names, "phase", "metric"]
     left, right = (_grouped(side, keys) for side in (before, after))
     rows = [(*key, *_row(left[key], right[key])) for key in left if key in right]
-    table = pd.DataFrame(rows, columns=[*keys, *_SIDES, *_OUTCOME])
-    table = typed(table)
+    table = compared_rows(
+        rows, columns=[*keys, *_SIDES], families=["phase", "metric"], margin=SAME_WITHIN
+    ).astype({"paired": bool})
     measured_before, measured_after = (_point_names(side, len(names) + 1) for side in (left, right))
     return Comparison(
         rows=table,
@@ -84,8 +85,8 @@ def _common_label(a: Sequence[Record], b: Sequence[Record]) -> str | None:
 
 def _points(records: Sequence[Record], *, rename: str | None) -> pd.DataFrame:
     frame = tidy(records)
-    positive: pd.DataFrame = frame[np.isfinite(frame["value"]) & (frame["value"] > 0)]
-    return positive.assign(label=rename) if rename else positive
+    finite: pd.DataFrame = frame[np.isfinite(frame["value"])]
+    return finite.assign(label=rename) if rename else finite
 
 
 def _grouped(frame: pd.DataFrame, keys: Sequence[str]) -> _Groups:
@@ -99,18 +100,17 @@ def _grouped(frame: pd.DataFrame, keys: Sequence[str]) -> _Groups:
 
 def _row(before: pd.DataFrame, after: pd.DataFrame) -> tuple[object, ...]:
     unit = str(after["unit"].iloc[0])
-    ratio, paired = _ratio(before, after)
+    pairing = _pairing(before, after)
     medians = float(before["value"].median()), float(after["value"].median())
-    outcome = (ratio.value, ratio.low, ratio.high, verdict(ratio, unit=unit), ratio.needed)
-    return (unit, paired, len(before), len(after), *medians, *outcome)
+    return (unit, pairing.paired, len(before), len(after), *medians, *pairing.compared)
 
 
-def _ratio(before: pd.DataFrame, after: pd.DataFrame) -> tuple[Ratio, bool]:
-    on = ["sweep_id", "repetition"]
-    pairs = before[[*on, "value"]].merge(after[[*on, "value"]], on=on, suffixes=("_a", "_b"))
+def _pairing(before: pd.DataFrame, after: pd.DataFrame) -> Pairing:
+    """Pairs if each run of the side with fewer has one, else two independent samples."""
+    pairs = after.merge(before, on=["sweep_id", "repetition"], suffixes=("", "_b"))
     if len(pairs) and len(pairs) == min(len(before), len(after)):
-        return ratio_of(np.log((pairs["value_b"] / pairs["value_a"]).to_numpy())), True
-    return welch_ratio(before["value"].to_numpy(), after["value"].to_numpy()), False
+        return Pairing(side(pairs), side(pairs, suffix="_b"), paired=True)
+    return Pairing(side(after), side(before), paired=False)
 
 
 def _point_names(groups: _Groups, width: int) -> dict[tuple[object, ...], str]:

@@ -11,6 +11,8 @@ Intervals are at 95 %:
   none if it would reach below zero where no value does.
 - n = 1: none.
 
+Where repetitions share three loads or more, the loads are the sample (levels.py): t on their means.
+
 The centre quoted is always the median. An interval that would leave it out (skewed data) is widened to it.
 """
 
@@ -25,10 +27,10 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import stats
 
-Values = NDArray[np.float64]
+from .levels import Mean, Values, mean_of
 
 CONFIDENCE = 0.95
 BOOTSTRAP_FROM = 20
@@ -47,6 +49,9 @@ _COLUMNS = (
     "width",
     "too_wide",
     "method",
+    "mean",
+    "error",
+    "freedom",
     "headline",
 )
 _RESAMPLES = 4999
@@ -55,7 +60,9 @@ _SEED = 20
 
 @dataclass(frozen=True)
 class Interval:
-    """Lower and upper end, and how they were found: "t", "log t", "BCa"; None and "" if there is none."""
+    """Lower and upper end, and how they were found: "t", "log t" (of geometric means), either with " over
+    loads", "BCa", "percentile"; None and "" if there is none.
+    """
 
     low: float | None
     high: float | None
@@ -64,7 +71,10 @@ class Interval:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A median over `n` repetitions. `spread` is largest / smallest (None unless all are positive)."""
+    """A median over `n` repetitions. `spread` is largest / smallest (None unless all are positive).
+
+    `mean` is of logarithms if all values are positive, else of the values.
+    """
 
     n: int
     median: float
@@ -72,6 +82,7 @@ class Estimate:
     smallest: float
     largest: float
     spread: float | None
+    mean: Mean
 
     @property
     def too_wide(self) -> bool:
@@ -86,11 +97,13 @@ class Estimate:
         return (self.interval.high - self.interval.low) / 2 / abs(self.median)
 
 
-def estimate(values: ArrayLike) -> Estimate:
-    """The estimate of at least one finite value."""
+def estimate(values: ArrayLike, *, loads: Sequence[object] = ()) -> Estimate:
+    """The estimate of at least one finite value; `loads` as for `levels.mean_of`."""
     data = np.asarray(values, dtype=float)
     median = float(np.median(data))
-    found = bca_interval(data) if len(data) >= BOOTSTRAP_FROM else t_interval(data)
+    mean = mean_of(np.log(data) if data.min() > 0 else data, loads=loads)
+    bootstrap = len(data) >= BOOTSTRAP_FROM and not mean.by_load
+    found = bca_interval(data) if bootstrap else t_interval(mean, data)
     if found.low is not None and found.high is not None:
         found = Interval(min(found.low, median), max(found.high, median), found.method)
     smallest, largest = float(data.min()), float(data.max())
@@ -101,28 +114,22 @@ def estimate(values: ArrayLike) -> Estimate:
         smallest=smallest,
         largest=largest,
         spread=largest / smallest if smallest > 0 else None,
+        mean=mean,
     )
 
 
-def t_interval(data: Values) -> Interval:
+def t_interval(mean: Mean, data: Values) -> Interval:
     """Student's t: of the geometric mean for positive data, else of the mean. None from one value, and where
     the interval of values that are never negative would reach below zero.
     """
-    if len(data) < 2:
+    if math.isnan(mean.error):
         return Interval(None, None, "")
+    half = t_quantile(1 - (1 - CONFIDENCE) / 2, mean.freedom) * mean.error
+    low, high = mean.value - half, mean.value + half
+    over = " over loads" if mean.by_load else ""
     if data.min() > 0:
-        low, high = t_bounds(np.log(data))
-        return Interval(math.exp(low), math.exp(high), "log t")
-    low, high = t_bounds(data)
-    return Interval(None, None, "") if low < 0 <= data.min() else Interval(low, high, "t")
-
-
-def t_bounds(data: Values) -> tuple[float, float]:
-    """Both ends of the t interval of the mean of at least two values."""
-    centre = float(data.mean())
-    error = float(data.std(ddof=1)) / math.sqrt(len(data))
-    half = t_quantile(1 - (1 - CONFIDENCE) / 2, len(data) - 1) * error
-    return centre - half, centre + half
+        return Interval(math.exp(low), math.exp(high), f"log t{over}")
+    return Interval(None, None, "") if low < 0 <= data.min() else Interval(low, high, f"t{over}")
 
 
 def bca_interval(data: Values) -> Interval:
@@ -155,7 +162,7 @@ def bca_bounds(data: Values, *, statistic: Callable[..., Any]) -> tuple[float, f
 
 
 @lru_cache(maxsize=4096)
-def t_quantile(probability: float, freedom: int) -> float:
+def t_quantile(probability: float, freedom: float) -> float:
     """Student's t quantile."""
     return float(stats.t.ppf(probability, freedom))
 
@@ -166,11 +173,11 @@ def estimates(frame: pd.DataFrame, *, by: Sequence[str]) -> pd.DataFrame:
     measured = frame[frame["metric"].notna() & np.isfinite(frame["value"])]
     rows = []
     for key, group in measured.groupby(keys, dropna=False, sort=False, observed=True):
-        e = estimate(group["value"].to_numpy())
+        e = estimate(group["value"].to_numpy(), loads=group["load"].tolist())
         first = group.iloc[0]
         interval = (e.interval.low, e.interval.high)
         extremes = (e.smallest, e.largest, e.spread, e.width, e.too_wide)
-        notes = (e.interval.method, first["headline"])
+        notes = (e.interval.method, e.mean.value, e.mean.error, e.mean.freedom, first["headline"])
         rows.append((*key, first["unit"], e.n, e.median, *interval, *extremes, *notes))
     table = pd.DataFrame(rows, columns=[*keys, *_COLUMNS])
     return table.astype(

@@ -17,6 +17,7 @@ from kvdyno.model.results import Axis, Confinement, Contender, Device, FailedRun
 from kvdyno.model.units import human_bytes
 
 from .frame import axes_of, axis_names, label_of, point_columns
+from .libraries import library_text
 
 # Details that say something of their run alone.
 _OF_ONE_RUN = frozenset({"device_binds", "device_held", "phases"})
@@ -140,6 +141,8 @@ def _contender(label: str, record: Record) -> Contender:
         summary=outcome.engine.summary if outcome else "",
         caveats=outcome.engine.caveats if outcome else (),
         build=", ".join(filter(None, (build.compiler, build.type, build.flags))) if build else "",
+        library=library_text(outcome.engine.library if outcome else None),
         binary_sha256=record.point.binary_sha256,
         options=outcome.options if outcome else {},
+        durability=outcome.engine.durability if outcome else None,
     )

@@ -12,20 +12,20 @@ import pandas as pd
 from hdrh.histogram import HdrHistogram
 
 from kvdyno.errors import StoreError
-from kvdyno.model.record import Record
+from kvdyno.model.record import Record, SeriesFile
 from kvdyno.model.results import Caution
 
 from .events import COLUMNS, load_events
 from .frame import axes_of, label_of, point_columns
 from .histograms import curve, merge, read_log
 from .series import load_series, long_form, rate_column
-from .steady import steadiness
+from .steady import finding, steadiness
 
-#: The phase whose steadiness is judged.
-MEASURED_PHASE = "measure"
+#: The phases whose steadiness is judged.
+_JUDGED_PHASES = ("measure", "load")
 
 _SERIES = ("run_id", "repetition", "phase", "elapsed", "column", "value", "unit")
-_STEADINESS = ("run_id", "repetition", "state", "warmup_seconds", "drift", "intervals")
+_STEADINESS = ("run_id", "repetition", "phase", "state", "finding", "size", "intervals")
 _PERCENTILES = ("phase", "operation", "percentile", "value", "count", "n")
 
 
@@ -45,17 +45,21 @@ def series_tables(
             continue
         run = {**identity, "run_id": record.run_id, "repetition": record.repetition}
         parts.append(long_form(table, spec=spec).assign(**run))
-        column = rate_column(spec)
-        measured = table[table["phase"] == MEASURED_PHASE]
-        # A run that measures a load has no such phase: a store that is being filled does not settle.
-        if column is not None and len(measured):
-            rates = measured[column].dropna().to_numpy()
-            state = steadiness(rates)
-            seconds = state.warmup_intervals * spec.interval_seconds
-            judged.append((*run.values(), state.state, seconds, state.drift, len(rates)))
+        judged += [(*run.values(), *cells) for cells in _judged(table, spec)]
     columns = [*point_columns(axes), *_SERIES]
     series = pd.concat(parts, ignore_index=True)[columns] if parts else pd.DataFrame(columns=columns)
     return series, pd.DataFrame(judged, columns=[*point_columns(axes), *_STEADINESS]), found
+
+
+def _judged(table: pd.DataFrame, spec: SeriesFile) -> Iterable[tuple[object, ...]]:
+    """The phases of a run that have a rate, judged: the cells of _STEADINESS from `phase` on."""
+    column = rate_column(spec)
+    for phase in _JUDGED_PHASES:
+        rates = table.loc[table["phase"] == phase, column].dropna().to_numpy() if column else ()
+        if len(rates):
+            found = steadiness(rates)
+            words = finding(found, interval=spec.interval_seconds)
+            yield phase, found.state, words, found.size, len(rates)
 
 
 def event_table(

@@ -16,7 +16,7 @@ from kvdyno.model.record import CONCLUSIVE, Record
 
 #: What names a contender, before the grid's axes.
 IDENTITY = ("label", "engine", "preset")
-_MEASURED = ("run_id", "sweep_id", "repetition", "status", "phase", "metric", "value", "unit")
+_MEASURED = ("run_id", "sweep_id", "repetition", "load", "status", "phase", "metric", "value", "unit")
 #: Columns that later stages add; an axis must not be called so.
 _RESERVED = frozenset(
     (*IDENTITY, *_MEASURED, "point", "baseline", "n", "median", "low", "high", "ratio", "headline")
@@ -29,6 +29,11 @@ def label_of(record: Record) -> str:
     if point.label:
         return point.label
     return point.engine if point.preset in ("", "default") else f"{point.engine} {point.preset}"
+
+
+def load_of(record: Record) -> int:
+    """Which load the run started from. A run that fills an empty store is a load of its own."""
+    return record.load if record.point.dataset else record.repetition
 
 
 def axes_of(record: Record) -> dict[str, AxisValue]:
@@ -78,7 +83,7 @@ def tidy(records: Sequence[Record]) -> pd.DataFrame:
     names = axis_names(records)
     rows = [row for record in records for row in _rows(record, names)]
     table = pd.DataFrame(rows, columns=[*IDENTITY, *names, *_MEASURED])
-    return table.astype({"value": "float64", "repetition": "int64"})
+    return table.astype({"value": "float64", "repetition": "int64", "load": "int64"})
 
 
 def mark_headline(
@@ -108,6 +113,7 @@ def _rows(record: Record, names: Sequence[str]) -> Iterable[Mapping[str, object]
         "run_id": record.run_id,
         "sweep_id": record.sweep_id,
         "repetition": record.repetition,
+        "load": load_of(record),
         "status": record.status,
     }
     if record.status != "ok" or record.outcome is None:

@@ -1,162 +1,124 @@
 """Ratios between contenders, paired inside a repetition.
 
-Runs of one repetition follow each other closely, so that a disturbance of the machine hits both sides;
-their ratio cancels it, which the ratio of two medians does not. Only runs of one sweep are paired: the same
-number of a repetition in two sweeps means nothing. The logarithms of the paired ratios are
-averaged: the ratio quoted is the geometric mean of the paired ratios (Fleming & Wallace, "How not to lie with
-statistics", CACM 29(3), 1986), its 95 % interval Student's t on the logarithms, and the BCa bootstrap of the
-same mean from n = 20 (Efron 1987; see estimate.py for why not earlier).
+Runs of one repetition follow each other closely, so that a disturbance of the machine hits both sides; their
+ratio cancels it, which the ratio of two medians does not. Only runs of one sweep are paired: the same number
+of a repetition in two sweeps means nothing. The logarithms of the paired ratios are averaged: the ratio
+quoted is the geometric mean of the paired ratios (Fleming & Wallace, "How not to lie with statistics", CACM
+29(3), 1986).
+
+A ratio cannot hold a value that is 0 or negative, and leaving its repetition out would flatter. Where a pair
+has one, the row is of *differences* instead: in the metric's unit, their arithmetic mean.
+
+Which values are the sample: levels.py. Intervals, p-values and verdicts: verdicts.py.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
+from numpy.typing import NDArray
 
-from .estimate import BOOTSTRAP_FROM, CONFIDENCE, Values, bca_bounds, t_bounds, t_quantile
+from .levels import Mean, Values, difference, mean_of, mean_over_points, weighted
+from .verdicts import conclude
 
-#: Above this many repetitions a difference is not worth settling; `needed` is then 0, "more than".
-MOST_REPETITIONS = 1000
-#: Chance that the planned repetitions decide, if the true ratio is the one observed.
-POWER = 0.8
+#: What a comparison is before `conclude`.
+_COMPARED = ("kind", "n", "mean", "error", "freedom", "zero", "method")
+_MEASURE = ("phase", "metric", "unit")
+_BLOCK = ["sweep_id", "repetition"]
 
 
 @dataclass(frozen=True)
-class Ratio:
-    """A ratio with its interval (None if n = 1) and the interval's method: "log t", "BCa" or "percentile" of
-    paired runs, "Welch" of independent ones. `needed`: None if decided or not knowable, 0 if too many.
-    """
+class Side:
+    """One side's runs of a point: values, and the block (sweep, repetition) and load of each."""
 
-    n: int
-    value: float
-    low: float | None
-    high: float | None
-    needed: int | None
-    method: str
+    values: Values
+    blocks: Sequence[object]
+    loads: Sequence[object]
+
+
+@dataclass(frozen=True)
+class Pairing:
+    """Two sides of a point. If `paired`, equal places are runs of one block."""
+
+    after: Side
+    before: Side
+    paired: bool
 
     @property
-    def decided(self) -> bool:
-        """Whether the interval leaves out 1."""
-        return self.low is not None and self.high is not None and (self.low > 1 or self.high < 1)
+    def has_ratio(self) -> bool:
+        """Whether all values are positive."""
+        return bool((self.after.values > 0).all() and (self.before.values > 0).all())
+
+    @property
+    def compared(self) -> tuple[object, ...]:
+        """The cells of _COMPARED."""
+        kind = "ratio" if self.has_ratio else "difference"
+        mean = means_of([self], log=self.has_ratio)
+        zero = not self.after.values.any() and not self.before.values.any()
+        method = method_of(mean, log=self.has_ratio, paired=self.paired)
+        return (kind, mean.n, mean.value, mean.error, mean.freedom, zero, method)
 
 
-def ratio_of(logs: ArrayLike) -> Ratio:
-    """The ratio whose paired log-ratios are `logs` (at least one)."""
-    data = np.asarray(logs, dtype=float)
-    n, mean = len(data), float(data.mean())
-    if n == 1:
-        return Ratio(1, math.exp(mean), None, None, None, "")
-    bootstrap = n >= BOOTSTRAP_FROM
-    low, high, method = bca_bounds(data, statistic=np.mean) if bootstrap else (*t_bounds(data), "log t")
-    undecided = low <= 0 <= high
-    needed = repetitions_needed(mean, sd=float(data.std(ddof=1))) if undecided else None
-    return Ratio(n, math.exp(mean), math.exp(low), math.exp(high), needed, method)
+def means_of(points: Sequence[Pairing], *, log: bool) -> Mean:
+    """The mean of after - before over points: of logarithms, or of the values themselves.
 
-
-def repetitions_needed(mean: float, *, sd: float) -> int:
-    """The smallest n for which a paired t test would probably settle a log-ratio of `mean` with spread `sd`.
-
-    n such that (t(0.975, n-1) + t(POWER, n-1)) · sd / √n ≤ |mean|: the sample size of a paired t test
-    (Julious, "Sample sizes for clinical trials with normal data", Statistics in Medicine 23, 2004). 0 means
-    more than MOST_REPETITIONS. Both inputs are themselves estimates from few runs: a guide, no promise.
+    Pairs are subtracted, then averaged inside each repetition. Points whose runs do not pair up are averaged
+    side by side, and the sides compared as independent samples.
     """
-    if mean == 0:
-        return 0
-
-    def settles(n: int) -> bool:
-        quantiles = t_quantile(1 - (1 - CONFIDENCE) / 2, n - 1) + t_quantile(POWER, n - 1)
-        return quantiles * sd / math.sqrt(n) <= abs(mean)
-
-    if not settles(MOST_REPETITIONS):
-        return 0
-    low, high = 1, MOST_REPETITIONS  # the left side falls with n: bisect
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if settles(middle) else (middle, high)
-    return high
+    paired = [p for p in points if p.paired]
+    apart = [p for p in points if not p.paired]
+    parts = []
+    if paired:
+        sides = [_subtracted(p, log=log) for p in paired]
+        parts.append((_side_mean(sides), len(paired) / len(points)))
+    if apart:
+        after, before = ([_logged(s, log=log) for s in sides] for sides in _sides(apart))
+        parts.append((difference(_side_mean(after), _side_mean(before)), len(apart) / len(points)))
+    return weighted(parts)
 
 
-def welch_ratio(before: ArrayLike, after: ArrayLike) -> Ratio:
-    """The ratio after / before of positive values from runs that were not interleaved."""
-    return _with_interval(_difference(np.log(np.asarray(after)), np.log(np.asarray(before))))
-
-
-@dataclass(frozen=True)
-class _Mean:
-    """A mean logarithm: its own variance and degrees of freedom (both None from a single run)."""
-
-    n: int
-    value: float
-    variance: float | None
-    freedom: float | None
-
-
-def _mean(logs: Values) -> _Mean:
-    n = len(logs)
-    known = n > 1
-    variance = float(logs.var(ddof=1)) / n if known else None
-    return _Mean(n, float(logs.mean()), variance, n - 1 if known else None)
-
-
-def _difference(logs: Values, reference: Values) -> _Mean:
-    """The difference of two independent means (Welch, "The generalization of Student's problem when several
-    different population variances are involved", Biometrika 34, 1947).
+def method_of(mean: Mean, *, log: bool, paired: bool) -> str:
+    """How the interval was found: "log t", "t", "Welch log t" or "Welch t", with " over loads"; "" if
+    none.
     """
-    one, other = _mean(logs), _mean(reference)
-    return _sum(one.value - other.value, [one, other], share=1.0)
+    if np.isnan(mean.error):
+        return ""
+    return ("" if paired else "Welch ") + ("log t" if log else "t") + (" over loads" if mean.by_load else "")
 
 
-def _average(means: Sequence[_Mean]) -> _Mean:
-    """The mean of the means of several points, each measured by itself."""
-    return _sum(float(np.mean([m.value for m in means])), means, share=1 / len(means))
+def _sides(points: Sequence[Pairing]) -> tuple[list[Side], list[Side]]:
+    return [p.after for p in points], [p.before for p in points]
 
 
-def _sum(value: float, means: Sequence[_Mean], *, share: float) -> _Mean:
-    """A sum of independent means, each weighted by ± `share`: variances add up, the degrees of freedom are
-    Satterthwaite's ("An approximate distribution of estimates of variance components", Biometrics 2, 1946).
+def _logged(side: Side, *, log: bool) -> Side:
+    return Side(np.log(side.values), side.blocks, side.loads) if log else side
+
+
+def _subtracted(pairing: Pairing, *, log: bool) -> Side:
+    after, before = _logged(pairing.after, log=log), _logged(pairing.before, log=log)
+    loads = list(zip(after.loads, before.loads, strict=True))
+    return Side(after.values - before.values, after.blocks, loads)
+
+
+def _side_mean(sides: Sequence[Side]) -> Mean:
+    """The mean over points and repetitions. Points may start from different sets of loads, or measure the
+    load itself: a repetition then belongs to the least of its loads' names, which most of its points share.
     """
-    n = min(m.n for m in means)
-    parts = [(m.variance * share**2, m.freedom) for m in means if m.variance is not None and m.freedom]
-    if len(parts) < len(means):
-        return _Mean(n, value, None, None)
-    variance = sum(part for part, _ in parts)
-    weights = sum(part**2 / freedom for part, freedom in parts)
-    return _Mean(n, value, variance, variance**2 / weights if weights else float(n - 1))
-
-
-def _with_interval(mean: _Mean) -> Ratio:
-    """The ratio of a mean logarithm, with Student's t interval."""
-    if mean.variance is None or mean.freedom is None:
-        return Ratio(mean.n, math.exp(mean.value), None, None, None, "")
-    quantile = t_quantile(1 - (1 - CONFIDENCE) / 2, max(1, int(mean.freedom)))
-    half = quantile * math.sqrt(mean.variance)
-    needed = None
-    if abs(mean.value) <= half and half > 0:
-        needed = repetitions_needed(mean.value, sd=math.sqrt(mean.variance * mean.n))
-    low, high = math.exp(mean.value - half), math.exp(mean.value + half)
-    return Ratio(mean.n, math.exp(mean.value), low, high, needed, "Welch")
-
-
-def verdict(ratio: Ratio, *, unit: str) -> str:
-    """What the interval allows to say: faster, slower, higher, lower or undecided.
-
-    A higher rate (x/s) and a shorter time (s, ns, and either per operation) are faster; of other units only
-    higher and lower can be said.
-    """
-    if not ratio.decided:
-        return "undecided"
-    higher = ratio.value > 1
-    if unit.endswith("/s"):
-        return "faster" if higher else "slower"
-    if unit.split("/")[0] in ("s", "ns"):
-        return "slower" if higher else "faster"
-    return "higher" if higher else "lower"
+    if len(sides) == 1:
+        return mean_of(sides[0].values, loads=sides[0].loads)
+    loads: dict[object, Any] = {}
+    for side in sides:
+        for block, load in zip(side.blocks, side.loads, strict=True):
+            loads[block] = min(load, loads.get(block, load))
+    places = {block: place for place, block in enumerate(loads)}
+    cells = np.full((len(sides), len(places)), np.nan)
+    for row, side in enumerate(sides):
+        cells[row, [places[block] for block in side.blocks]] = side.values
+    return mean_over_points(cells, loads=list(loads.values()))
 
 
 @dataclass(frozen=True)
@@ -173,84 +135,152 @@ class Ratios:
     ambiguous: tuple[str, ...]
 
 
-def ratios_to(frame: pd.DataFrame, *, axes: Sequence[str], baselines: Iterable[str]) -> Ratios:
+@dataclass(frozen=True)
+class _Found:
+    """A point and metric that both sides have: label, …, axes, phase, metric, unit; whether no sweep has
+    both.
+    """
+
+    key: tuple[Any, ...]
+    baseline: str
+    headline: bool
+    pairing: Pairing
+    apart: bool
+
+
+def ratios_to(
+    frame: pd.DataFrame, *, axes: Sequence[str], baselines: Iterable[str], metric: str, margin: float
+) -> Ratios:
     """Ratios of a tidy frame, its headlines marked, to each of the baselines.
 
-    Only positive values have ratios. Runs pair up by axes, sweep and repetition; a run whose partner is
-    missing is left out. A point of which no run has a partner is compared as an independent sample. An axis
-    that only one side has (an option of one engine) does not tell pairs apart; where the baseline has several
-    runs for one, their geometric mean is the partner.
+    Runs pair up by axes, sweep and repetition; a run whose partner is missing is left out. A point of which
+    no run has a partner is compared as an independent sample. An axis that only one side has (an option of
+    one engine) does not tell pairs apart; where the baseline has several runs for one, their (geometric) mean
+    is the partner. Rows of one metric, phase and baseline are one family (verdicts.py); those of the headline
+    `metric` in the phases that points are judged by are one, too. `margin`: see verdicts.py.
     """
     measured = frame[frame["metric"].notna() & np.isfinite(frame["value"])]
-    positive: pd.DataFrame = measured[measured["value"] > 0]
-    positive = positive.assign(log=np.log(positive["value"]))
     identity = ["label", "engine", "preset", *axes]
-    kind = ["phase", "metric", "unit"]
-    rows, means, apart, ambiguous = [], [], [], []
-    together: set[tuple[object, ...]] = set()
+    found: list[_Found] = []
+    ambiguous = []
     for baseline in dict.fromkeys(baselines):
-        reference = positive[positive["label"] == baseline]
-        for label, others in positive[positive["label"] != baseline].groupby("label", sort=False):
+        reference = measured[measured["label"] == baseline]
+        for _, others in measured[measured["label"] != baseline].groupby("label", sort=False):
             shared = [a for a in axes if reference[a].notna().any() and others[a].notna().any()]
-            partners, several = _partners(reference, [*shared, *kind])
+            partners, several = _partners(reference, [*shared, *_MEASURE])
             ambiguous += [baseline] if several else []
-            matched = others.merge(
-                partners, on=[*shared, *kind, "sweep_id", "repetition"], suffixes=("", "_b"), how="left"
-            )
-            known = partners.drop_duplicates([*shared, *kind])[[*shared, *kind]]
-            for key, group in matched.merge(known, on=[*shared, *kind]).groupby(
-                [*identity, *kind], dropna=False, sort=False
-            ):
-                logs = group["log"].to_numpy() - group["log_b"].to_numpy()
-                logs = logs[np.isfinite(logs)]
-                if len(logs):
-                    mean, ratio = _mean(logs), ratio_of(logs)
-                    together.add((baseline, *key[: len(identity)]))
-                else:
-                    same = partners.merge(group.iloc[[0]][[*shared, *kind]], on=[*shared, *kind])
-                    mean = _difference(group["log"].to_numpy(), same["log_b"].to_numpy())
-                    ratio = _with_interval(mean)
-                    if set(same["sweep_id"]).isdisjoint(group["sweep_id"]):
-                        apart.append((baseline, *key[: len(identity)]))
-                headline = bool(group["headline"].iloc[0])
-                cells = _cells(ratio, unit=str(key[-1]))
-                rows.append((*key, baseline, *cells, bool(len(logs)), ratio.method, headline))
-                means += [(label, baseline, *key[-2:], mean)] if headline else []
-    outcome = ["n", "ratio", "low", "high", "verdict", "needed"]
-    points = typed(
-        pd.DataFrame(rows, columns=[*identity, *kind, "baseline", *outcome, "paired", "method", "headline"])
+            found += _pairings(others, partners, identity=identity, shared=shared, baseline=baseline)
+    return Ratios(
+        _points(found, identity=identity, metric=metric, margin=margin),
+        _overall(found, margin=margin),
+        _apart(found, identity),
+        tuple(dict.fromkeys(ambiguous)),
     )
-    points = points.astype({"paired": bool, "headline": bool})  # objects if there are no rows
-    # One metric may have no pair where others have: a counter that is mostly 0, say.
-    elsewhere = pd.DataFrame(
-        list(dict.fromkeys(point[1:] for point in apart if point not in together)), columns=identity
-    )
-    return Ratios(points, _overall(means, outcome), elsewhere, tuple(dict.fromkeys(ambiguous)))
 
 
 def _partners(reference: pd.DataFrame, keys: Sequence[str]) -> tuple[pd.DataFrame, bool]:
-    """The baseline's logarithm for each key, sweep and repetition; whether several runs had to share one."""
-    groups = reference.groupby([*keys, "sweep_id", "repetition"], dropna=False, sort=False)["log"]
-    return groups.mean().rename("log_b").reset_index(), bool(len(groups) and (groups.size() > 1).any())
+    """The baseline's value for each key, sweep and repetition; whether several runs had to share one. Of
+    several it is the geometric mean, or the mean where one is not positive.
+    """
+    positive = reference["value"].where(reference["value"] > 0)
+    groups = reference.assign(log=np.log(positive)).groupby([*keys, *_BLOCK], dropna=False, sort=False)
+    found = groups.agg(
+        size=("value", "size"), mean=("value", "mean"), log=("log", "mean"), least=("value", "min"),
+        load_b=("load", "min"),
+    )  # fmt: skip
+    several = (found["size"] > 1) & (found["least"] > 0)
+    partners = found.assign(value_b=found["mean"].where(~several, np.exp(found["log"])))
+    return partners[["value_b", "load_b"]].reset_index(), bool((found["size"] > 1).any())
 
 
-def _overall(means: Sequence[tuple[Any, ...]], outcome: Sequence[str]) -> pd.DataFrame:
-    """The mean over the points of each contender, baseline and metric."""
-    groups: dict[tuple[Any, ...], list[_Mean]] = {}
-    for *key, mean in means:
-        groups.setdefault(tuple(key), []).append(mean)
-    rows = [
-        (*key, len(some), *_cells(_with_interval(_average(some)), unit=str(key[-1])))
-        for key, some in groups.items()
+def _pairings(
+    others: pd.DataFrame,
+    partners: pd.DataFrame,
+    *,
+    identity: Sequence[str],
+    shared: Sequence[str],
+    baseline: str,
+) -> Iterator[_Found]:
+    """Every point and metric that both sides have."""
+    keys = [*shared, *_MEASURE]
+    matched = others.merge(partners, on=[*keys, *_BLOCK], how="left")
+    matched = matched.merge(partners.drop_duplicates(keys)[keys], on=keys)
+    has_partner = matched["value_b"].notna().to_numpy()
+    for places in _groups(matched, [*identity, *_MEASURE]):
+        pairs = places[has_partner[places]]
+        first = matched.iloc[places[0]]
+        key = tuple(first[[*identity, *_MEASURE]])
+        apart = False
+        if len(pairs):
+            rows = matched.iloc[pairs]
+            pairing = Pairing(side(rows), side(rows, suffix="_b"), paired=True)
+        else:
+            rows = matched.iloc[places]
+            same = partners.merge(matched.iloc[places[:1]][keys], on=keys)
+            pairing = Pairing(side(rows), side(same, suffix="_b"), paired=False)
+            apart = set(same["sweep_id"]).isdisjoint(rows["sweep_id"])
+        yield _Found(key, baseline, bool(first["headline"]), pairing, apart)
+
+
+def _groups(table: pd.DataFrame, by: Sequence[str]) -> list[NDArray[np.intp]]:
+    """The places of each group's rows, in order of appearance."""
+    numbers = table.groupby(list(by), dropna=False, sort=False).ngroup().to_numpy()
+    order = np.argsort(numbers, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1) if len(order) else []
+
+
+def side(rows: pd.DataFrame, *, suffix: str = "") -> Side:
+    """Runs of a point as one side of a comparison."""
+    blocks = list(zip(rows["sweep_id"], rows["repetition"], strict=True))
+    return Side(rows[f"value{suffix}"].to_numpy(dtype=float), blocks, rows[f"load{suffix}"].tolist())
+
+
+def _points(found: Sequence[_Found], *, identity: Sequence[str], metric: str, margin: float) -> pd.DataFrame:
+    """`Analysis.ratios`."""
+    cells = [
+        (*f.key, f.baseline, f.pairing.paired, f.headline, *_family(f, metric), *f.pairing.compared)
+        for f in found
     ]
-    names = ["label", "baseline", "metric", "unit", "points", *outcome]
-    return typed(pd.DataFrame(rows, columns=names))
+    columns = [*identity, *_MEASURE, "baseline", "paired", "headline", "family"]
+    table = compared_rows(cells, columns=columns, families=["baseline", "metric", "family"], margin=margin)
+    return table.astype({"paired": bool, "headline": bool}).drop(columns="family")
 
 
-def _cells(ratio: Ratio, *, unit: str) -> tuple[object, ...]:
-    return ratio.n, ratio.value, ratio.low, ratio.high, verdict(ratio, unit=unit), ratio.needed
+def _family(found: _Found, metric: str) -> tuple[str]:
+    """What tells families of one metric and baseline apart: the phase, or that points are judged by it."""
+    phase, name, _ = found.key[-3:]
+    return ("(headline)",) if found.headline and name == metric else (phase,)
 
 
-def typed(table: pd.DataFrame) -> pd.DataFrame:
-    """The table with interval and `needed` columns that can be empty."""
-    return table.astype({"low": "float64", "high": "float64", "needed": "Int64"})
+def _overall(found: Sequence[_Found], *, margin: float) -> pd.DataFrame:
+    """`Analysis.overall`: the mean over the points of a contender that have a ratio."""
+    groups: dict[tuple[Any, ...], list[Pairing]] = {}
+    for f in found:
+        if f.headline and f.pairing.has_ratio:
+            groups.setdefault((f.key[0], f.baseline, *f.key[-2:]), []).append(f.pairing)
+    rows = []
+    for key, some in groups.items():
+        mean = means_of(some, log=True)
+        method = method_of(mean, log=True, paired=all(p.paired for p in some))
+        rows.append((*key, len(some), "ratio", mean.n, mean.value, mean.error, mean.freedom, False, method))
+    columns = ["label", "baseline", "metric", "unit", "points"]
+    return compared_rows(rows, columns=columns, families=["baseline", "metric"], margin=margin)
+
+
+def _apart(found: Sequence[_Found], identity: Sequence[str]) -> pd.DataFrame:
+    """Points of which no metric pairs up. One may have no pair where others have: a counter that is rare,
+    say.
+    """
+    points = [((f.baseline, *f.key[: len(identity)]), f) for f in found]
+    together = {point for point, f in points if f.pairing.paired}
+    apart = dict.fromkeys(point[1:] for point, f in points if f.apart and point not in together)
+    return pd.DataFrame(list(apart), columns=list(identity))
+
+
+def compared_rows(
+    rows: Sequence[tuple[object, ...]], *, columns: Sequence[str], families: Sequence[str], margin: float
+) -> pd.DataFrame:
+    """A table of comparisons, each of which ends in `Pairing.compared`, concluded."""
+    table = pd.DataFrame(rows, columns=[*columns, *_COMPARED])
+    table = table.astype({"mean": float, "error": float, "freedom": float, "zero": bool})
+    return conclude(table, families=families, margin=margin).drop(columns="zero")

@@ -9,16 +9,12 @@ from kvdyno.model.record import Record
 
 
 class Forecast:
-    """The work ahead, in expected seconds: runs, and the loads that they need first.
+    """The work ahead, in expected seconds: runs, and the loads that they need first."""
 
-    `load_seconds` is what all loads together are expected to take, shared out by the datasets' sizes.
-    """
-
-    def __init__(self, todo: Sequence[Run], *, load_seconds: float) -> None:
-        datasets = {run.point.dataset.identity: run.point.dataset for run in todo if run.point.dataset}
-        whole = sum(dataset.bytes for dataset in datasets.values()) or 1
+    def __init__(self, todo: Sequence[Run]) -> None:
+        datasets = {run.dataset.identity: run.dataset for run in todo if run.dataset}
         self._runs = {(run.point.identity, run.repetition): run.point.expected_seconds for run in todo}
-        self._loads = {name: load_seconds * d.bytes / whole for name, d in datasets.items()}
+        self._loads = {identity: dataset.expected_seconds for identity, dataset in datasets.items()}
         self._expected = self._spent = 0.0
 
     def ended(self, record: Record, *, seconds: float) -> None:

@@ -1,8 +1,9 @@
-"""Commands that look: show, compare, engines, describe."""
+"""Commands that look: show, compare, describe."""
 
 from __future__ import annotations
 
 import json as json_module
+from pathlib import Path
 from typing import Annotated
 
 import pandas as pd
@@ -10,7 +11,6 @@ import typer
 
 from kvdyno import catalog, pipeline
 from kvdyno.errors import StoreError, UsageError
-from kvdyno.model.engine import Engine
 from kvdyno.model.record import Record
 from kvdyno.model.words import nearest, unknown
 from kvdyno.store import RunStore
@@ -117,16 +117,21 @@ def compare(
 
 
 @app.command(rich_help_panel="Look")
-def engines(runner: RunnerOption = "local", json: JsonOption = False) -> None:
-    """List the engines that are built here.
+def prose(
+    documents: Annotated[
+        list[Path],
+        typer.Argument(metavar="FILE...", help="Markdown files.", exists=True, dir_okay=False),
+    ],
+) -> None:
+    """Render the numbers of documents from committed results: the blocks `<!-- from TEMPLATE -->`.
 
-    Example: `kvdyno engines`
+    Example: `kvdyno prose README.md docs/truth.md`
     """
-    found = catalog.discover(project(), runner=runner)
-    if json:
-        print_json([_engine_document(engine) for engine in found.values()])
-    else:
-        pages.engines_table(console, found)
+    changed = pipeline.fill_prose(project(), documents)
+    for document in changed:
+        console.print(f"rendered {document}", soft_wrap=True)
+    if not changed:
+        console.print("nothing has changed")
 
 
 @app.command(rich_help_panel="Look")
@@ -151,12 +156,8 @@ def describe(
     if engine not in found:
         raise UsageError(unknown("engine", engine, found), where="kvdyno describe", remedy="kvdyno engines")
     if json:
-        print_json(_engine_document(found[engine]))
+        print_json(pages.engine_document(found[engine]))
     elif driver:
         pages.driver_page(console, found[engine])
     else:
         pages.engine_page(console, found[engine])
-
-
-def _engine_document(engine: Engine) -> dict[str, object]:
-    return engine.description.model_dump() | {"presets": engine.presets}

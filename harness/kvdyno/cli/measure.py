@@ -80,12 +80,12 @@ def plan(
     _, whole = pipeline.make_plan(here, request)
     warn_of(pipeline.corrupt(here, whole))
     how = pipeline.Confinement(uncapped=uncapped, frequency=pipeline.Frequency(governor, no_turbo=no_turbo))
-    cached = pipeline.reusable(here, whole, how=how)
-    rest = estimate(pipeline.remaining(whole, cached))
+    reuse = pipeline.look_up(here, whole, how=how)
+    rest = estimate(pipeline.remaining(whole, reuse.records))
     if json:
-        print_json(render.plan_document(whole, cached, rest=rest, price_per_hour=price_per_hour))
+        print_json(render.plan_document(whole, reuse, rest=rest, price_per_hour=price_per_hour))
     else:
-        render.plan_table(console, whole, cached, rest=rest, price_per_hour=price_per_hour)
+        render.plan_table(console, whole, reuse, rest=rest, price_per_hour=price_per_hour)
 
 
 @app.command(rich_help_panel="Measure")
@@ -213,7 +213,7 @@ def _show_outcome(found: Analysis, paths: ReportPaths, *, measured: int, reused:
 
 def _forecast(here: Project, whole: Plan, how: pipeline.Confinement) -> Forecast:
     rest = pipeline.remaining(whole, pipeline.reusable(here, whole, how=how))
-    return Forecast(rest.runs, load_seconds=estimate(rest).load_seconds)
+    return Forecast(rest.runs)
 
 
 def _again(found: Analysis) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from rich.console import Console
@@ -13,10 +14,12 @@ from rich.text import Text
 from kvdyno.doctor import Finding
 from kvdyno.model.axes import DATASET
 from kvdyno.model.engine import Engine, OptionDescription
+from kvdyno.model.experiment import SAME_WITHIN
 from kvdyno.model.options import display_value, parse_value
 from kvdyno.model.record import Metric, Record
 from kvdyno.model.results import Comparison
 from kvdyno.model.units import format_bytes, human_bytes
+from kvdyno.model.words import verdict_words
 from plots.units import axis_text, quantity, three_digits
 
 from .layout import hanging, harmless, plain_table
@@ -32,6 +35,12 @@ def engines_table(console: Console, engines: Mapping[str, Engine]) -> None:
         described = engine.description.engine
         table.add_row(name, described.version, "\n".join(engine.presets), described.summary)
     console.print(table)
+
+
+def engine_document(engine: Engine) -> dict[str, object]:
+    """An engine for scripts."""
+    presets = {"presets": engine.presets, "built_version": engine.built_version}
+    return engine.description.model_dump() | presets
 
 
 def engine_page(console: Console, engine: Engine) -> None:
@@ -107,14 +116,12 @@ def comparison(console: Console, compared: Comparison, *, metric: str, phase: st
     table = plain_table("point", ">before", ">after", ">ratio", ">interval", "")
     for row in rows.to_dict("records"):
         axes = (axis_text(row[name], "byte" if name == DATASET else "") for name in compared.axes)
-        known = pd.notna(row["low"])
         table.add_row(
             " ".join((row["label"], *(text for text in axes if text != "–"))),
             quantity(row["before"], row["unit"]),
             quantity(row["after"], row["unit"]),
-            f"{three_digits(row['ratio'])}x",
-            f"{three_digits(row['low'])}x to {three_digits(row['high'])}x" if known else "",
-            row["verdict"],
+            *_compared(row),
+            verdict_words(row["verdict"], within=row["within"], margin=SAME_WITHIN),
         )
     console.print(table)
     console.print(f"\n{metric} of phase {phase}; {compared.matched} points in both, loads included")
@@ -123,6 +130,16 @@ def comparison(console: Console, compared: Comparison, *, metric: str, phase: st
             console.print(f"only {side}: {name}", soft_wrap=True)
     for caution in compared.cautions:
         hanging(console, "caution:", caution.message, style="yellow")
+
+
+def _compared(row: Mapping[Any, Any]) -> tuple[str, str]:
+    """A ratio, or a difference with its unit, and its interval."""
+    if row["kind"] == "ratio":
+        texts = [f"{three_digits(row[name])}x" for name in ("ratio", "low", "high")]
+    else:
+        texts = [quantity(row[name], row["unit"]) for name in ("difference", "low", "high")]
+        texts[0] = f"{'+' if row['difference'] > 0 else ''}{texts[0]}"
+    return texts[0], f"{texts[1]} to {texts[2]}" if pd.notna(row["low"]) else ""
 
 
 def record_page(console: Console, record: Record, folder: Path) -> None:

@@ -1,6 +1,6 @@
 """What an axis of a grid means to an engine, and the driver properties that experiment keys stand for.
 
-Five axes have words of their own; every other axis is an option of the engine or a property of its driver.
+Seven axes have words of their own; every other axis is an option of the engine or a property of its driver.
 """
 
 from __future__ import annotations
@@ -10,8 +10,11 @@ from collections.abc import Iterable, Mapping
 from .engine import Engine, OptionDescription
 
 WORKLOAD, DISTRIBUTION, DATASET, THREADS = "workload", "distribution", "dataset", "threads"
-DEVICE = "device"
-NAMED_AXES = (WORKLOAD, DISTRIBUTION, DATASET, THREADS, DEVICE)
+DEVICE, AGE, VOLUME = "device", "age", "volume"
+NAMED_AXES = (WORKLOAD, DISTRIBUTION, DATASET, THREADS, DEVICE, AGE, VOLUME)
+
+# The least volume that can be asked for: less is a slip of the keyboard.
+VOLUME_MIN = 0.001
 
 # The one device that needs no definition: the disk as it is.
 FULL_SPEED = "full-speed"
@@ -32,6 +35,11 @@ MEASURE_BYTES = "measure.bytes"
 WARMUP_SECONDS = "warmup.seconds"
 DRAIN = "drain"
 CAP = "memory.cap"
+SEED = "seed"
+MIX_SEED = "mix.seed"
+
+# The phase in which an engine finishes its work: without it, aged data would be half-finished.
+SETTLE = "settle"
 
 # A workload file that says dotransaction=false measures the load itself: YCSB's names for its flags.
 RUNS_OPERATIONS = "dotransaction"
@@ -49,6 +57,9 @@ OWNED_PROPERTIES: Mapping[str, str] = {
     THREAD_COUNT: "grid.threads",
     KEY_DISTRIBUTION: "grid.distribution",
     CAP: "cap",
+    AGE: "age",
+    SEED: "loads",
+    MIX_SEED: "repetitions",
     **dict.fromkeys(sorted(FLAG_PROPERTIES), "a workload file"),
     "data.dir": "the harness",
     "data.destroy": "the harness",
@@ -67,6 +78,11 @@ def axis_of(engine: Engine, name: str) -> OptionDescription | None:
             return _axis(name)
         case "dataset":
             return _axis(name, type="bytes", min=1, scales=True) if prop(RECORDS) else None
+        case "age":
+            return _axis(name, type="real", min=0) if prop(AGE) else None
+        case "volume":
+            counted = prop(RECORDS) and prop(OPERATIONS)
+            return _axis(name, type="real", min=VOLUME_MIN) if counted else None
         case "threads":
             threads = prop(THREAD_COUNT)
             return threads and threads.model_copy(update={"name": name, "min": max(1, threads.min or 1)})

@@ -24,7 +24,8 @@ class Frozen(BaseModel):
 class OptionDescription(Frozen):
     """One option of an engine, or one property of a driver. Sizes are in bytes, durations in seconds.
 
-    `words` ("auto") may be written instead of a number; they have no range and no scale.
+    `words` ("auto") may be written instead of a number; they have no range and no scale. `shapes_data`: every
+    dataset depends on it; `shapes_aged_data`: an aged dataset depends on it.
     """
 
     name: str
@@ -36,6 +37,7 @@ class OptionDescription(Frozen):
     choices: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
     shapes_data: bool = False
+    shapes_aged_data: bool = False
     scales: bool = False
 
 
@@ -49,9 +51,9 @@ class DriverIdentity(Frozen):
 class Durability(Frozen):
     """What an acknowledged write survives, with the options in force.
 
-    `process`: the engine's process is killed; `power`: the machine loses power. `power_loss_seconds` bounds the
-    acknowledged writes that a power cut may lose: 0 if none, None without a bound. `consistent_prefix`: what is
-    left after a power cut are all writes up to some moment. `note` names the mechanism.
+    `process`: the engine's process is killed; `power`: the machine loses power. `power_loss_seconds` bounds
+    the acknowledged writes that a power cut may lose: 0 if none, None without a bound. `consistent_prefix`:
+    what is left after a power cut are all writes up to some moment. `note` names the mechanism.
     """
 
     process: Literal["kept", "lost"]
@@ -65,8 +67,8 @@ class LibraryFacts(Frozen):
     """The engine's own library, as this process loaded it. None or "": not known.
 
     `origin`: "system" (a distribution's package), "built" (from an archive, by `kvdyno engines build`) or
-    "project" (sources of this repository). `assertions`: whether its assertions are compiled in. `checksum`: how
-    it computes its checksums, found by a probe: "hardware" or "software".
+    "project" (sources of this repository). `assertions`: whether its assertions are compiled in. `checksum`:
+    how it computes its checksums, found by a probe: "hardware" or "software".
     """
 
     origin: str = ""
@@ -126,7 +128,8 @@ class Engine:
 
     `presets` maps a preset's name to option texts at paper scale; `binary_sha256` is the build's identity,
     its shared objects included (see build.py). `image` is the id of the image that holds `binary`, and that
-    id is then the build's identity; None for a file of this machine. `external` engines are upstream `ycsb`
+    id is then the build's identity; None for a file of this machine. `built_version` is the version that was
+    built from an archive; "" for another build. `external` engines are upstream `ycsb`
     binaries, whose output is parsed instead.
     """
 
@@ -137,6 +140,7 @@ class Engine:
     presets: Mapping[str, Mapping[str, str]]
     external: bool = False
     image: str | None = None
+    built_version: str = ""
 
     @property
     def runner(self) -> RunnerName:

@@ -16,6 +16,8 @@ from .units import human_bytes
 
 AxisValue = str | int | float | bool
 
+#: Ratios this near to 1, as a share, are the same for all purposes, unless an experiment sets `same_within`.
+SAME_WITHIN = 0.05
 #: What caches hold when a run that starts from a snapshot begins (docs/formats.md, "Cache policies").
 CachePolicy = Literal["cold", "snapshot-read", "warm"]
 DEFAULT_CACHE: CachePolicy = "snapshot-read"
@@ -24,29 +26,40 @@ DEFAULT_CACHE: CachePolicy = "snapshot-read"
 class EngineChoice(Frozen):
     """One engine of an experiment: which binary, which preset, what the figures call it.
 
-    `runner` None: whatever runner the sweep is asked for.
+    `version` None: the engine's default one (engines/versions.yaml). `runner` None: whatever runner the sweep
+    is asked for. `twin_of` is the label of the choice that this one repeats with loads and runs of its own,
+    and `twin` its number among that label's twins; 0: no twin.
     """
 
     engine: str
+    version: str | None = None
     runner: RunnerName | None = None
     preset: str = "default"
     options: Mapping[str, str] = Field(default_factory=dict)
     label: str = ""
     external: Path | None = None
+    twin_of: str | None = None
+    twin: int = 0
 
     @property
     def key(self) -> str:
-        """What a catalog calls it."""
-        return f"{self.engine}@{self.runner}" if self.runner else self.engine
+        """What a catalog calls it: "rocksdb", "rocksdb@11.8.1", "docker:rocksdb@11.8.1"."""
+        name = f"{self.engine}@{self.version}" if self.version else self.engine
+        return f"{self.runner}:{name}" if self.runner else name
 
 
 class Phases(Frozen):
-    """How long each phase lasts. Of operations, seconds and bytes written, the first one reached ends it."""
+    """How long each phase lasts. Of operations, seconds and bytes written, the first one reached ends it.
+
+    With a volume (rows that the mix touches, as a multiple of the dataset's records) seconds end only mixes
+    that write nothing, and the volume ends the others.
+    """
 
     warmup_seconds: float = 0
     measure_operations: int | None = None
     measure_seconds: float | None = None
     measure_bytes: int | None = None
+    measure_volume: float | None = None
     drain: bool = True
 
 
@@ -80,7 +93,10 @@ class DeviceLimits(Frozen):
 
 
 class FigureSpec(Frozen):
-    """One figure: a kind from `plots/` bound to a metric and to axes of the grid."""
+    """One figure: a kind from `plots/` bound to a metric and to axes of the grid.
+
+    With `ratio_to`, paired ratios to that engine.
+    """
 
     id: str
     kind: str
@@ -92,6 +108,7 @@ class FigureSpec(Frozen):
     panels: tuple[str, ...] = ()
     where: Mapping[str, tuple[AxisValue, ...]] = Field(default_factory=dict)
     options: Mapping[str, Any] = Field(default_factory=dict)
+    ratio_to: str | None = None
 
 
 class TableSpec(Frozen):
@@ -134,7 +151,10 @@ class Profile(Frozen):
 
 
 class Experiment(Frozen):
-    """A checked experiment, resolved for one profile but still at paper scale."""
+    """A checked experiment, resolved for one profile but still at paper scale.
+
+    Each dataset is loaded `loads` times, and repetitions take turns to start from the loads.
+    """
 
     name: str
     title: str
@@ -148,9 +168,11 @@ class Experiment(Frozen):
     devices: Mapping[str, DeviceLimits] = Field(default_factory=dict)
     cache: CachePolicy = DEFAULT_CACHE
     repetitions: int
+    loads: int = 1
     phases: Phases
     timeout_seconds: float = 3600
     figures: tuple[FigureSpec, ...] = ()
     tables: tuple[TableSpec, ...] = ()
     claims: tuple[ClaimSpec, ...] = ()
     baseline: str | None = None
+    same_within: float = SAME_WITHIN

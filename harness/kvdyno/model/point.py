@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from .engine import Engine
 from .experiment import DEFAULT_CACHE, AxisValue, CachePolicy, DeviceLimits, Experiment
@@ -14,7 +14,9 @@ class Dataset:
     """What a point's store holds before it runs: the load phase that builds it.
 
     `identity` hashes the engine's build, the options that shape data, and the load's properties;
-    points of equal identity start from copies of one snapshot. `bytes` is keys plus values.
+    points of equal identity start from copies of one snapshot. `bytes` is keys plus values. `load` numbers
+    the loads of one dataset, which differ in their seeds. `age` is how many multiples of the data are
+    overwritten before the snapshot is taken; `expected_seconds` covers loading, settling and ageing.
     """
 
     identity: str
@@ -22,6 +24,10 @@ class Dataset:
     properties: Mapping[str, str]
     bytes: int
     records: int
+    load: int = 1
+    seed: int | None = None
+    age: float = 0
+    expected_seconds: float = 0
 
 
 @dataclass(frozen=True)
@@ -30,8 +36,9 @@ class Point:
 
     `axes` are the labels that figures and tables use: always `engine` and `preset`, then the
     grid's axes, sizes in bytes at the profile's scale. `properties` is exactly what the driver gets
-    (the harness adds only places: data.dir, output.dir, progress.fd). `identity` hashes all that can
-    change the result, the engine's build included.
+    (the harness adds the run's seeds and places: data.dir, output.dir, progress.fd). `identity` hashes all
+    that can change the result, the engine's build included. `dataset` is the first of its loads,
+    `other_loads` are the second, third and so on, from which later repetitions start.
     """
 
     slug: str
@@ -47,15 +54,43 @@ class Point:
     expected_seconds: float
     expected_disk_bytes: int
     device: DeviceLimits | None = None
+    other_loads: tuple[Dataset, ...] = ()
+    cache: CachePolicy = DEFAULT_CACHE
+
+    @property
+    def loads(self) -> tuple[Dataset, ...]:
+        """Every load of its dataset, in their order; none if it starts from an empty store."""
+        return (self.dataset, *self.other_loads) if self.dataset else ()
+
     cache: CachePolicy = DEFAULT_CACHE
 
 
 @dataclass(frozen=True)
 class Run:
-    """One execution of a point that the plan asks for. Repetitions count from 1."""
+    """One execution of a point that the plan asks for. Repetitions and loads count from 1.
+
+    `load` numbers the load that it starts from; a run that measures the load itself has a load of its own in
+    each repetition. `seed` is the run's own, None where the driver takes none; `seeds` are the driver
+    properties through which it gets its own and its load's. `repetitions_planned` is how many repetitions
+    the plan asks for.
+    """
 
     point: Point
     repetition: int
+    load: int = 1
+    seed: int | None = None
+    seeds: Mapping[str, str] = field(default_factory=dict)
+    repetitions_planned: int | None = None
+
+    @property
+    def dataset(self) -> Dataset | None:
+        """What its store holds before it runs; None: nothing."""
+        return self.point.loads[self.load - 1] if self.point.dataset else None
+
+    @property
+    def properties(self) -> Mapping[str, str]:
+        """What the driver gets: the point's properties and the seeds."""
+        return {**self.point.properties, **self.seeds}
 
     @property
     def name(self) -> str:
@@ -74,3 +109,9 @@ class Plan:
     points: tuple[Point, ...]
     runs: tuple[Run, ...]
     notes: tuple[str, ...] = ()
+
+    @property
+    def datasets(self) -> tuple[Dataset, ...]:
+        """Every load that a run starts from, once, in the order of need."""
+        needed = {run.dataset.identity: run.dataset for run in self.runs if run.dataset}
+        return tuple(needed.values())

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 import pandas as pd
 
+from .engine import Durability
 from .experiment import AxisValue
 from .record import RunStatus
 
@@ -22,6 +23,7 @@ CautionKind = Literal[
     "uncapped",
     "mixed",
     "build",
+    "library",
     "unpaired",
     "ambiguous",
     "spread",
@@ -33,6 +35,10 @@ CautionKind = Literal[
     "disturbed",
     "amplification",
     "repetitions",
+    "extended",
+    "loads",
+    "durability",
+    "arrivals",
     "missing",
     "run",
     "histogram",
@@ -41,7 +47,7 @@ CautionKind = Literal[
 ]
 
 #: Cautions of these kinds put the comparison itself in doubt; the others qualify single points.
-GRAVE: frozenset[CautionKind] = frozenset({"uncapped", "mixed", "build", "unpaired"})
+GRAVE: frozenset[CautionKind] = frozenset({"uncapped", "mixed", "build", "library", "unpaired", "extended"})
 
 
 @dataclass(frozen=True)
@@ -83,7 +89,11 @@ class FailedRun:
 
 @dataclass(frozen=True)
 class ClaimPoint:
-    """A claim at one combination of axes: the value (or ratio), its interval and the verdict there."""
+    """A claim at one combination of axes: the value (or ratio), its interval and the verdict there.
+
+    `doubt` is a reason why this point can neither support the claim nor contradict it; "" if there is none.
+    `p_inside` and `p_outside` test that the value is not inside, not outside of the bounds (None: not known).
+    """
 
     axes: Mapping[str, AxisValue]
     value: float
@@ -91,6 +101,9 @@ class ClaimPoint:
     high: float | None
     n: int
     verdict: ClaimVerdict
+    doubt: str = ""
+    p_inside: float | None = None
+    p_outside: float | None = None
 
 
 @dataclass(frozen=True)
@@ -140,7 +153,7 @@ class Device:
 
 @dataclass(frozen=True)
 class Contender:
-    """An engine as it ran: identity, build, and the caveats that its adapter declares."""
+    """An engine as it ran: identity, build, its library, and the caveats that its adapter declares."""
 
     label: str
     engine: str
@@ -151,6 +164,8 @@ class Contender:
     build: str
     binary_sha256: str
     options: Mapping[str, str]
+    durability: Durability | None
+    library: str = ""
 
 
 @dataclass(frozen=True)
@@ -166,24 +181,33 @@ class Analysis:
     headline_metric: str
     #: The phases in which points are judged, one per point (columns `headline`): `run` where there is one.
     headline_phases: tuple[str, ...]
+    #: Ratios up to 1 + this and down to its inverse are the same for all purposes.
+    same_within: float
 
-    #: One row per run, phase and metric: run_id, sweep_id, repetition, status, phase, metric, value, unit.
-    #: A run without measurements keeps one row, whose phase, metric and value are missing.
+    #: One row per run, phase and metric: run_id, sweep_id, repetition, load, status, phase, metric, value,
+    #: unit. A run without measurements keeps one row, whose phase, metric and value are missing.
     frame: pd.DataFrame
     #: One row per point of the plan, measured or not.
     planned: pd.DataFrame
     #: One row per point, phase and metric: unit, n, median, low, high, smallest, largest, spread
-    #: (largest / smallest), width (half the interval over the median), too_wide, method, headline (whether
-    #: the phase is the one that the point is judged by).
+    #: (largest / smallest), width (half the interval over the median), too_wide, method, mean (of logarithms
+    #: where all values are positive), its standard error and the error's degrees of freedom, headline
+    #: (whether the phase is the one that the point is judged by).
     estimates: pd.DataFrame
-    #: One row per point, baseline, phase and metric: unit, n, ratio, low, high, verdict, needed
-    #: (repetitions that would settle it; missing if decided, 0 for "more than the limit"), paired (whether
-    #: runs of one sweep could be compared within a repetition), method (of the interval), headline.
+    #: One row per point, baseline, phase and metric: unit, paired (whether runs of one sweep could be
+    #: compared within a repetition), headline, and what a comparison is:
+    #: kind ("ratio", or "difference" where a value is 0 or negative), n, mean (of logarithms, or of
+    #: differences), error, freedom, method (of the interval), ratio, difference (one of both is missing; a
+    #: difference has the metric's unit), low, high (of either, 95 %, not adjusted), p, p_adjusted (Holm, over
+    #: the points of the metric and phase, or of the headline), verdict (faster, slower, higher, lower, same,
+    #: equal, undecided), within (whether the 90 % interval lies within the margin), needed (repetitions that
+    #: would settle it; missing if decided, 0 for "more than the limit").
     ratios: pd.DataFrame
-    #: Geometric mean of the ratios over all points of a contender, each in its headline phase: label,
-    #: baseline, metric, unit, points, n, ratio, low, high, verdict, needed.
+    #: Geometric mean of the ratios over all points of a contender that have one, each in its headline phase:
+    #: label, baseline, metric, unit, points, and what a comparison is.
     overall: pd.DataFrame
-    #: One row per run with a series: run_id, repetition, state, warmup_seconds, drift, intervals.
+    #: One row per run with a series and judged phase: run_id, repetition, phase, state, finding (in words, ""
+    #: if steady), size (of what was found, as a share of the mean), intervals.
     steadiness: pd.DataFrame
     #: Merged over repetitions, one row per point, phase, operation and percentile: value (ns), count, n.
     percentiles: pd.DataFrame
@@ -246,7 +270,7 @@ class Comparison:
     """Two sets of records, point by point: `after` over `before`.
 
     `rows`: label (or both labels), axes, phase, metric, unit, paired, n_before, n_after, before, after
-    (medians), ratio, low, high, verdict, needed.
+    (medians), and what a comparison is (Analysis.ratios).
     """
 
     rows: pd.DataFrame

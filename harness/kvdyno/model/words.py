@@ -1,4 +1,4 @@
-"""How errors speak of a word that is not known."""
+"""Words that errors and verdicts share."""
 
 from __future__ import annotations
 
@@ -21,3 +21,13 @@ def unknown(noun: str, word: str, known: Iterable[str]) -> str:
         return f"unknown {noun} {word!r}: there is none"
     listed = f"expected one of {', '.join(known)}" if len(known) <= 24 else f"{len(known)} are known"
     return f"unknown {noun} {word!r}: {listed}" + (f"; did you mean {close!r}?" if close else "")
+
+
+def verdict_words(verdict: str, *, within: bool, margin: float) -> str:
+    """A comparison's verdict (Analysis.ratios) as people read it: "faster", "same within 5 %", "faster, but
+    within 5 %".
+    """
+    share = f"within {100 * margin:g} %"
+    if verdict == "same":
+        return f"same {share}"
+    return f"{verdict}, but {share}" if within and verdict not in ("undecided", "equal") else verdict

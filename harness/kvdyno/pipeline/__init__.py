@@ -6,10 +6,10 @@ the machine itself.
 
 from kvdyno.runner import Frequency
 
-from .conclusions import analyse, compare, query, summarise, write_report
+from .conclusions import analyse, compare, fill_prose, query, summarise, write_report
 from .machine import clean, examine
 from .planning import Request, make_plan
-from .reuse import Confinement, corrupt, remaining, reusable, stored
+from .reuse import Confinement, Reuse, corrupt, look_up, remaining, reusable, stored
 from .sweep import Observer, SweepResult, new_sweep_id, sweep
 
 __all__ = [
@@ -17,12 +17,15 @@ __all__ = [
     "Frequency",
     "Observer",
     "Request",
+    "Reuse",
     "SweepResult",
     "analyse",
     "clean",
     "compare",
     "corrupt",
     "examine",
+    "fill_prose",
+    "look_up",
     "make_plan",
     "new_sweep_id",
     "query",

@@ -59,6 +59,19 @@ def _remove_stale(written: Container[Path], *, folders: Iterable[Path]) -> None:
             path.unlink()
 
 
+def fill_prose(project: Project, documents: Sequence[Path]) -> tuple[Path, ...]:
+    """Render the numbers of documents from committed results; returns those that changed."""
+    from kvdyno.report import prose
+
+    changed = []
+    for document in documents:
+        text = prose.fill_blocks(document, root=project.root)
+        if text != document.read_text("utf-8"):
+            document.write_text(text, encoding="utf-8")
+            changed.append(document)
+    return tuple(changed)
+
+
 def summarise(found: Analysis) -> Summary:
     """The few lines that matter most."""
     from kvdyno import report

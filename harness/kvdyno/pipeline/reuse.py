@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from kvdyno.model.point import Plan, Point
+from kvdyno.model.point import Plan, Point, Run
 from kvdyno.model.project import Project
 from kvdyno.model.record import CONCLUSIVE, LASTING_FACTS, Record
+from kvdyno.plan import blocks_of
 from kvdyno.runner import Frequency, Surveyor, host_id
 from kvdyno.store import CorruptRecord, RunStore
 
@@ -23,30 +24,64 @@ class Confinement:
     frequency: Frequency = field(default_factory=Frequency)
 
 
-def stored(project: Project, whole: Plan, *, uncapped: bool = False) -> Mapping[str, Record]:
-    """The records of this plan's runs on this host, by run name: the latest, but a conclusive one if any.
+@dataclass(frozen=True)
+class Reuse:
+    """What need not be measured again: `records` by run name.
 
-    They bear the plan's names, whatever they were called when they were measured.
+    `partnerless` names the runs that have a record, but are measured again with the rest of their block.
     """
-    return _by_run(whole, (r for r in _records(project, whole) if r.runner.capped != uncapped))
+
+    records: Mapping[str, Record]
+    partnerless: tuple[str, ...]
 
 
-def reusable(project: Project, whole: Plan, *, how: Confinement) -> Mapping[str, Record]:
-    """Those that need not be measured again: conclusive, and of the conditions that hold now."""
+def stored(project: Project, whole: Plan, *, uncapped: bool = False) -> Mapping[str, Record]:
+    """The records of this plan's runs on this host, by run name.
+
+    A block's are those of the latest sweep that measured all of it conclusively. Without such a sweep they
+    are each run's latest, but a conclusive one if any. They bear the plan's names, whatever they were called
+    when they were measured.
+    """
+    candidates = _by_run(whole, (r for r in _records(project, whole) if r.runner.capped != uncapped))
+    found: dict[str, Record] = {}
+    for block in _blocks(whole):
+        found |= _of_one_sweep(block, candidates) or {
+            run.name: _best(candidates[run.name], run.point) for run in block if run.name in candidates
+        }
+    return _in_plan_order(whole, found)
+
+
+def look_up(project: Project, whole: Plan, *, how: Confinement) -> Reuse:
+    """The records that need not be measured again.
+
+    They are conclusive, of the conditions that hold now, and of a block that one sweep measured as a whole:
+    contenders are compared within a sweep.
+    """
     if how.force:
-        return {}
+        return Reuse({}, ())
     facts = {**Surveyor(project).survey().facts, **how.frequency.facts}
     cpus = ",".join(map(str, sorted(how.cpus or os.sched_getaffinity(0))))
-    points = {point.identity: point for point in whole.points}
     fitting = (
         record
         for record in _records(project, whole)
         if record.runner.capped != how.uncapped
         and record.runner.cpus == cpus
         and all(record.environment.facts.get(name) == facts.get(name) for name in LASTING_FACTS)
-        and _conclusive(record, points[record.point.identity])
     )
-    return _by_run(whole, fitting)
+    candidates = _by_run(whole, fitting)
+    found: dict[str, Record] = {}
+    partnerless: list[str] = []
+    for block in _blocks(whole):
+        together = _of_one_sweep(block, candidates)
+        found |= together
+        if not together:
+            partnerless += [run.name for run in block if _has_conclusive(run, candidates)]
+    return Reuse(_in_plan_order(whole, found), tuple(partnerless))
+
+
+def reusable(project: Project, whole: Plan, *, how: Confinement) -> Mapping[str, Record]:
+    """The records that need not be measured again (`look_up`)."""
+    return look_up(project, whole, how=how).records
 
 
 def _records(project: Project, whole: Plan) -> Iterator[Record]:
@@ -54,17 +89,54 @@ def _records(project: Project, whole: Plan) -> Iterator[Record]:
     return RunStore(project.runs).records(identities=identities, host_id=host_id())
 
 
-def _by_run(whole: Plan, records: Iterable[Record]) -> Mapping[str, Record]:
-    """The record of each run, by the run's name: the latest, but a conclusive one if any."""
-    points = {point.identity: point for point in whole.points}
-    best: dict[tuple[str, int], Record] = {}
+def _by_run(whole: Plan, records: Iterable[Record]) -> Mapping[str, list[Record]]:
+    """The records of each run, by the run's name, under the plan's names.
+
+    A record is a run's if point, repetition, load and seed are the same. Records of older versions have load
+    1 and no seed: they are those of drivers that take none.
+    """
+    runs = {(run.point.identity, run.repetition, run.load, run.seed): run for run in whole.runs}
+    found: dict[str, list[Record]] = {}
     for record in records:
-        point = points[record.point.identity]
-        key = point.identity, record.repetition
-        if _conclusive(record, point) or key not in best or not _conclusive(best[key], point):
-            best[key] = _named(record, point)
-    found = {run.name: best.get((run.point.identity, run.repetition)) for run in whole.runs}
-    return {name: record for name, record in found.items() if record}
+        run = runs.get((record.point.identity, record.repetition, record.load, record.seed))
+        if run is not None:
+            found.setdefault(run.name, []).append(_named(record, run.point))
+    return found
+
+
+def _blocks(whole: Plan) -> list[list[Run]]:
+    """The runs of each repetition of comparable points."""
+    numbers = {p.identity: number for number, block in enumerate(blocks_of(whole.points)) for p in block}
+    blocks: dict[tuple[int, int], list[Run]] = {}
+    for run in whole.runs:
+        blocks.setdefault((run.repetition, numbers[run.point.identity]), []).append(run)
+    return list(blocks.values())
+
+
+def _of_one_sweep(block: Sequence[Run], candidates: Mapping[str, Sequence[Record]]) -> Mapping[str, Record]:
+    """Conclusive records of all the block's runs, of the latest sweep that has them; none if none has."""
+    by_run = [
+        {r.sweep_id: r for r in candidates.get(run.name, ()) if _conclusive(r, run.point)} for run in block
+    ]
+    shared = set.intersection(*(set(sweeps) for sweeps in by_run))
+    if not shared:
+        return {}
+    latest = max(shared, key=lambda sweep: max(sweeps[sweep].started_at for sweeps in by_run))
+    return {run.name: sweeps[latest] for run, sweeps in zip(block, by_run, strict=True)}
+
+
+def _best(records: Sequence[Record], point: Point) -> Record:
+    """The latest, but a conclusive one if any."""
+    conclusive = [record for record in records if _conclusive(record, point)]
+    return (conclusive or records)[-1]
+
+
+def _has_conclusive(run: Run, candidates: Mapping[str, Sequence[Record]]) -> bool:
+    return any(_conclusive(record, run.point) for record in candidates.get(run.name, ()))
+
+
+def _in_plan_order(whole: Plan, found: Mapping[str, Record]) -> Mapping[str, Record]:
+    return {run.name: found[run.name] for run in whole.runs if run.name in found}
 
 
 def _conclusive(record: Record, point: Point) -> bool:

@@ -2,6 +2,7 @@
 
 from .estimate import Estimate, estimate
 from .make import make_plan
+from .order import blocks_of
 from .select import select
 
-__all__ = ["Estimate", "estimate", "make_plan", "select"]
+__all__ = ["Estimate", "blocks_of", "estimate", "make_plan", "select"]

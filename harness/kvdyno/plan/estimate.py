@@ -11,48 +11,65 @@ from dataclasses import dataclass
 from kvdyno.model.axes import LOAD_SECONDS, MEASURE_BYTES, MEASURE_SECONDS, OPERATIONS, WARMUP_SECONDS
 from kvdyno.model.point import Dataset, Plan
 
-from .dataset import record_bytes
+from .mix import record_bytes, scan_rows, scan_share, write_share
 from .resolve import Resolved
 
 START_SECONDS = 0.7  # making the cgroup, starting the driver, opening the store
 SETTLE_SECONDS = 1.5  # settle after a load, drain after writes
+REST_SECONDS = 0.5  # settle after a warm-up that writes
 LOAD_BYTES_PER_SECOND = 60 << 20
 COPY_BYTES_PER_SECOND = 300 << 20
 OPERATIONS_PER_SECOND = 30_000
+AGE_OPERATIONS_PER_SECOND = 40_000  # blind puts
 ROWS_PER_SECOND = 200_000  # of scans
 SPACE_AMPLIFICATION = 1.5  # a settled store's files over its keys and values
-
-_WRITES = ("update", "insert", "readmodifywrite")
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """Of a whole plan with nothing cached: `seconds` includes loads; `disk_bytes` is the peak."""
+    """Of a whole plan with nothing cached: `seconds` includes loads, which include ageing; `disk_bytes` is
+    the peak, snapshots included.
+    """
 
     seconds: float
     load_seconds: float
+    age_seconds: float
+    snapshots: int
+    snapshot_bytes: int
     disk_bytes: int
 
 
 def estimate(plan: Plan) -> Estimate:
-    """All runs, and one load per dataset; on disk every snapshot, and the largest point beside them."""
-    datasets = {point.dataset.identity: point.dataset for point in plan.points if point.dataset}
-    load_seconds = sum(load_seconds_of(dataset.bytes) for dataset in datasets.values())
-    snapshots = sum(round(dataset.bytes * SPACE_AMPLIFICATION) for dataset in datasets.values())
+    """All runs, and each load once; on disk every snapshot, and the largest point beside them."""
+    datasets = plan.datasets
+    load_seconds = sum(dataset.expected_seconds for dataset in datasets)
+    snapshots = sum(round(dataset.bytes * SPACE_AMPLIFICATION) for dataset in datasets)
     return Estimate(
         seconds=load_seconds + sum(run.point.expected_seconds for run in plan.runs),
         load_seconds=load_seconds,
+        age_seconds=sum(age_seconds_of(dataset) for dataset in datasets),
+        snapshots=len(datasets),
+        snapshot_bytes=snapshots,
         disk_bytes=snapshots + max((point.expected_disk_bytes for point in plan.points), default=0),
     )
 
 
-def load_seconds_of(size: int) -> float:
-    """Loading `size` bytes of keys and values, and settling."""
-    return START_SECONDS + size / LOAD_BYTES_PER_SECOND + SETTLE_SECONDS
+def expected_load_seconds(size: int, *, records: int, age: float) -> float:
+    """Loading `size` bytes of keys and values, ageing them, and settling after each."""
+    return START_SECONDS + size / LOAD_BYTES_PER_SECOND + SETTLE_SECONDS + _age_seconds(records, age)
+
+
+def age_seconds_of(dataset: Dataset) -> float:
+    """The part of a load that ages the data."""
+    return _age_seconds(dataset.records, dataset.age)
+
+
+def _age_seconds(records: int, age: float) -> float:
+    return age * records / AGE_OPERATIONS_PER_SECOND + SETTLE_SECONDS if age else 0
 
 
 def expected_seconds(resolved: Resolved, *, dataset: Dataset | None, loaded_bytes: int) -> float:
-    """One run: start, copy of the snapshot or load, warm-up, measured phase, drain.
+    """One run: start, copy of the snapshot or load, warm-up, rest, measured phase, drain.
 
     A snapshot of an engine that writes files once is linked, in no time worth counting.
     """
@@ -60,8 +77,9 @@ def expected_seconds(resolved: Resolved, *, dataset: Dataset | None, loaded_byte
         return START_SECONDS + _loading_seconds(resolved, loaded_bytes) + SETTLE_SECONDS
     linked = bool(resolved.engine.description.engine.write_once_files)
     copied = 0 if linked or dataset is None else dataset.bytes * SPACE_AMPLIFICATION
-    drain = SETTLE_SECONDS if "drain" in resolved.phases and _write_share(resolved) else 0
-    phases = resolved.number(WARMUP_SECONDS) + _measure_seconds(resolved) + drain
+    settles = {"rest": REST_SECONDS, "drain": SETTLE_SECONDS} if write_share(resolved) else {}
+    settling = sum(seconds for phase, seconds in settles.items() if phase in resolved.phases)
+    phases = resolved.number(WARMUP_SECONDS) + _measure_seconds(resolved) + settling
     return START_SECONDS + copied / COPY_BYTES_PER_SECOND + phases
 
 
@@ -88,13 +106,9 @@ def _at_most(rate: float, resolved: Resolved) -> float:
     return min(rate, limit or rate)
 
 
-def _write_share(resolved: Resolved) -> float:
-    return min(1, sum(resolved.number(f"{operation}proportion") for operation in _WRITES))
-
-
 def _measure_seconds(resolved: Resolved) -> float:
     """The first of the limits that is reached, at the assumed rates."""
-    rows = resolved.number("scanproportion") * _mean_rows(resolved)
+    rows = scan_share(resolved) * scan_rows(resolved)
     written = _written_bytes_per_second(resolved)
     per_operation = 1 / _operations_per_second(resolved) + rows / ROWS_PER_SECOND
     limits = [
@@ -106,14 +120,10 @@ def _measure_seconds(resolved: Resolved) -> float:
 
 
 def _written_bytes_per_second(resolved: Resolved) -> float:
-    return _operations_per_second(resolved) * _write_share(resolved) * record_bytes(resolved)
+    return _operations_per_second(resolved) * write_share(resolved) * record_bytes(resolved)
 
 
 def _operations_per_second(resolved: Resolved) -> float:
     """The assumed rate, less if the device cannot write so much."""
-    written = OPERATIONS_PER_SECOND * _write_share(resolved) * record_bytes(resolved)
+    written = OPERATIONS_PER_SECOND * write_share(resolved) * record_bytes(resolved)
     return OPERATIONS_PER_SECOND * (_at_most(written, resolved) / written if written else 1)
-
-
-def _mean_rows(resolved: Resolved) -> float:
-    return (resolved.number("minscanlength") + resolved.number("maxscanlength")) / 2

@@ -7,18 +7,20 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from kvdyno.errors import SpecError
-from kvdyno.model.axes import RECORDS, axis_of
+from kvdyno.model.axes import AGE, RECORDS, axis_of
 from kvdyno.model.engine import Engine
 from kvdyno.model.experiment import DEFAULT_CACHE, AxisValue, EngineChoice, Experiment
 from kvdyno.model.external import chosen_engine
 from kvdyno.model.point import Plan, Point
 from kvdyno.model.project import Project
 
-from .dataset import make_dataset, record_count
+from .dataset import make_datasets, record_count
 from .estimate import expected_disk_bytes, expected_seconds
 from .identity import point_identity, point_slug, with_distinct_slugs
 from .order import order_runs
+from .phases import with_ends
 from .resolve import Resolved, resolve
+from .upstream import check_upstream
 
 
 def make_plan(experiment: Experiment, *, catalog: Mapping[str, Engine], project: Project) -> Plan:
@@ -30,7 +32,7 @@ def make_plan(experiment: Experiment, *, catalog: Mapping[str, Engine], project:
     notes: dict[str, None] = {}
     points: dict[tuple[tuple[str, AxisValue], ...], Point] = {}
     for choice, engine, combination in _combinations(experiment, catalog=catalog):
-        resolved = resolve(experiment, choice=choice, engine=engine, combination=combination, project=project)
+        resolved = _resolved(experiment, choice, engine, combination, project)
         point = _point(experiment, choice=choice, resolved=resolved)
         # Combinations that differ only in what means nothing to this point are one point.
         points.setdefault(tuple(point.axes.items()), point)
@@ -40,7 +42,7 @@ def make_plan(experiment: Experiment, *, catalog: Mapping[str, Engine], project:
     return Plan(
         experiment=experiment,
         points=distinct,
-        runs=order_runs(distinct, repetitions=experiment.repetitions, seed=experiment.name),
+        runs=order_runs(distinct, repetitions=experiment.repetitions, name=experiment.name),
         notes=tuple(notes),
     )
 
@@ -56,6 +58,25 @@ def _combinations(
             yield choice, engine, {axis: value for axis, value in whole.items() if axis_of(engine, axis)}
 
 
+def _resolved(
+    experiment: Experiment,
+    choice: EngineChoice,
+    engine: Engine,
+    combination: Mapping[str, AxisValue],
+    project: Project,
+) -> Resolved:
+    """The combination with its records counted, and an end to each phase."""
+    resolved = resolve(experiment, choice=choice, engine=engine, combination=combination, project=project)
+    records = record_count(resolved, where=str(experiment.path))
+    if records is not None:
+        resolved = replace(resolved, properties={**resolved.properties, RECORDS: str(records)})
+    resolved = with_ends(resolved, experiment=experiment, records=records)
+    if engine.external and not resolved.measures_load:
+        note = check_upstream(resolved.properties, label=choice.label, experiment=experiment)
+        resolved = replace(resolved, notes=(*resolved.notes, note))
+    return resolved
+
+
 def _refuse_twins(points: Iterable[Point], *, where: str) -> None:
     """Points of one identity would share their runs, and be compared with themselves."""
     known: dict[str, Point] = {}
@@ -66,20 +87,16 @@ def _refuse_twins(points: Iterable[Point], *, where: str) -> None:
                 f"expected points that differ, found {twin.slug!r} and {point.slug!r}: same engine, "
                 "properties, phases, cap and rates of the disk",
                 where=where,
-                remedy="leave one of them out, or give one another option or property",
+                remedy="leave one of them out, give one another option or property, or say `twin_of`",
             )
 
 
 def _point(experiment: Experiment, *, choice: EngineChoice, resolved: Resolved) -> Point:
-    records = record_count(resolved, where=str(experiment.path))
-    if records is not None:
-        resolved = replace(resolved, properties={**resolved.properties, RECORDS: str(records)})
-    loads = "load" in resolved.phases
-    dataset = make_dataset(resolved, records=records) if records is not None else None
-    start = None if loads else dataset
-    loaded_bytes = dataset.bytes if dataset else 0
+    datasets = make_datasets(resolved, loads=experiment.loads)
+    loaded_bytes = datasets[0].bytes if datasets else 0
+    start, *others = datasets if datasets and not resolved.measures_load else (None,)
     return Point(
-        slug=point_slug(choice.label, axes=resolved.axes, engine=resolved.engine),
+        slug=point_slug(choice.label, axes=_speaking(resolved.axes, experiment), engine=resolved.engine),
         identity=point_identity(resolved, dataset=start),
         engine=resolved.engine,
         preset=choice.preset,
@@ -93,4 +110,10 @@ def _point(experiment: Experiment, *, choice: EngineChoice, resolved: Resolved) 
         timeout_seconds=experiment.timeout_seconds,
         expected_seconds=expected_seconds(resolved, dataset=start, loaded_bytes=loaded_bytes),
         expected_disk_bytes=expected_disk_bytes(resolved, loaded_bytes=loaded_bytes),
+        other_loads=tuple(others),
     )
+
+
+def _speaking(axes: Mapping[str, AxisValue], experiment: Experiment) -> Mapping[str, AxisValue]:
+    """The axes that a slug names: an age that all points share is left out."""
+    return {axis: v for axis, v in axes.items() if axis != AGE or len(experiment.grid[AGE]) > 1}

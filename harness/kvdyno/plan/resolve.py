@@ -23,12 +23,16 @@ from kvdyno.model.options import display_value, parse_value, scale_value, value_
 from kvdyno.model.project import Project
 from kvdyno.model.properties import read_properties
 
-from .upstream import check_upstream
+# What follows a load means nothing to a point that measures it.
+_MIX_AXES = (axis_words.DISTRIBUTION, axis_words.AGE, axis_words.VOLUME)
 
 
 @dataclass(frozen=True)
 class Resolved:
-    """One combination for one engine. `axes` and `properties` are at the profile's scale."""
+    """One combination for one engine. `axes` and `properties` are at the profile's scale.
+
+    `twin` numbers the twins of one engine; 0: no twin.
+    """
 
     engine: Engine
     axes: Mapping[str, AxisValue]
@@ -38,6 +42,17 @@ class Resolved:
     device: DeviceLimits | None
     cache: CachePolicy
     notes: tuple[str, ...]
+    twin: int = 0
+
+    @property
+    def measures_load(self) -> bool:
+        """Whether it fills an empty store and measures that."""
+        return "load" in self.phases
+
+    @property
+    def age(self) -> float:
+        """Multiples of the data that are overwritten before the snapshot is taken."""
+        return float(self.axes.get(axis_words.AGE, 0))
 
     def in_force(self, name: str) -> AxisValue | None:
         """The driver property's typed value, its default included; None if the driver has none."""
@@ -49,8 +64,9 @@ class Resolved:
         value = self.in_force(name)
         return value if isinstance(value, (int, float)) else 0
 
-    def shaping(self) -> dict[str, str]:
-        """Properties and options in force that shape data, as text, defaults included.
+    def shaping(self, *, aged: bool) -> dict[str, str]:
+        """Properties and options in force that shape data, as text, defaults included; with `aged` those that
+        shape aged data, too.
 
         Nobody knows which of a foreign binding's options do, so all of them count.
         """
@@ -61,7 +77,7 @@ class Resolved:
         shaping = {
             name: value_text(parse_value(each, self.properties.get(name, each.default)))
             for name, each in described.items()
-            if each.shapes_data
+            if each.shapes_data or (aged and each.shapes_aged_data)
         }
         if description.accepts_other_options:
             others = {name: text for name, text in self.properties.items() if name.startswith(prefix)}
@@ -98,9 +114,9 @@ def resolve(
     combination: Mapping[str, AxisValue],
     project: Project,
 ) -> Resolved:
-    """The combination's properties, as text; `recordcount` is the dataset's business.
+    """The combination's properties, as text, without those that end phases or count records.
 
-    Raises SpecError when the workload's file has gone, or an upstream ycsb cannot do what is asked.
+    Raises SpecError when the workload's file has gone.
     """
     scaling = Scaling(profile=experiment.profile.name, scale=experiment.profile.scale)
     workload = _workload(combination, project=project)
@@ -114,17 +130,15 @@ def resolve(
         **_distribution(axes),
         **_experiment_properties(experiment, engine=engine, scaling=scaling),
         **_axis_properties(axes, engine=engine),
-        **({} if loads else _phase_properties(experiment, engine=engine)),
         **_options(choice, axes, engine=engine, scaling=scaling),
     }
     if known(axis_words.CAP):
         properties[axis_words.CAP] = str(cap_bytes)
-    if engine.external and not loads:
-        scaling.notes.append(check_upstream(properties, label=choice.label, experiment=experiment))
     # The disk as it is has no entry.
     device = experiment.devices.get(str(axes.get(axis_words.DEVICE)))
+    notes = tuple(scaling.notes)
     return Resolved(
-        engine, axes, properties, phases, cap_bytes, device, experiment.cache, tuple(scaling.notes)
+        engine, axes, properties, phases, cap_bytes, device, experiment.cache, notes, twin=choice.twin
     )
 
 
@@ -139,11 +153,11 @@ def _workload(combination: Mapping[str, AxisValue], *, project: Project) -> dict
 def _axes(
     combination: Mapping[str, AxisValue], *, engine: Engine, loads: bool, scaling: Scaling
 ) -> Mapping[str, AxisValue]:
-    """The axes' values at the profile's scale; which keys are drawn means nothing to a load."""
+    """The axes' values at the profile's scale, without those that mean nothing to a measured load."""
     axes = {}
     for axis, value in combination.items():
         reading = axis_of(engine, axis)
-        if reading and not (loads and axis == axis_words.DISTRIBUTION):
+        if reading and not (loads and axis in _MIX_AXES):
             axes[axis] = scaling.of(reading, value, owner=engine.name)
     return axes
 
@@ -207,28 +221,9 @@ def _phases(phases: Phases, *, engine: Engine, loads: bool) -> tuple[str, ...]:
         wanted = ("load", "settle")
     else:
         wanted = (
-            *(("warmup",) if phases.warmup_seconds else ()),
+            *(("warmup", "rest") if phases.warmup_seconds else ()),
             "measure",
             *(("drain",) if phases.drain else ()),
         )
     own = engine.description.phases
     return tuple(phase for phase in wanted if phase in own) or own
-
-
-def _phase_properties(experiment: Experiment, *, engine: Engine) -> Mapping[str, str]:
-    """What ends each phase, of what the driver knows; operations and bytes scale, seconds do not."""
-    phases, scale = experiment.phases, experiment.profile.scale
-    limits = {
-        axis_words.WARMUP_SECONDS: phases.warmup_seconds,
-        axis_words.OPERATIONS: _scaled_count(phases.measure_operations, scale=scale),
-        axis_words.MEASURE_SECONDS: phases.measure_seconds or 0,
-        axis_words.MEASURE_BYTES: _scaled_count(phases.measure_bytes, scale=scale),
-        axis_words.DRAIN: phases.drain,
-    }
-    known = engine.description.property
-    return {name: value_text(value) for name, value in limits.items() if known(name)}
-
-
-def _scaled_count(count: int | None, *, scale: float) -> int:
-    """Zero: no limit."""
-    return max(1, round(count * scale)) if count else 0

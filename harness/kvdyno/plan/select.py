@@ -44,7 +44,7 @@ def select(
     return replace(
         plan,
         points=points,
-        runs=order_runs(points, repetitions=repetitions, seed=plan.experiment.name),
+        runs=order_runs(points, repetitions=repetitions, name=plan.experiment.name),
     )
 
 

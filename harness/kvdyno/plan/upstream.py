@@ -15,7 +15,7 @@ _THETA = 0.99
 def check_upstream(properties: Mapping[str, str], *, label: str, experiment: Experiment) -> str:
     """What a plan must say of a run by an upstream ycsb. Raises SpecError for what it cannot do."""
     where = str(experiment.path)
-    if experiment.phases.measure_operations is None:
+    if not int(properties[OPERATIONS]):
         raise SpecError(
             f"measure: expected operations for {label}, found none: an upstream ycsb has no other end",
             where=where,

@@ -30,7 +30,8 @@ Key = tuple[AxisValue | None, ...]
 class Cell:
     """One value with its interval and n; without a value, `status` says why ("" for not planned).
 
-    `lost` says how some of the point's runs ended, if not well: "2 of 3 out of memory".
+    `lost` says how some of the point's runs ended, if not well: "2 of 3 out of memory". Among ratios, a cell
+    with a `unit` is a difference in that unit, for want of a ratio.
     """
 
     value: float | None = None
@@ -40,6 +41,7 @@ class Cell:
     status: str = ""
     lost: str = ""
     decided: bool = False
+    unit: str = ""
 
 
 @dataclass(frozen=True)
@@ -84,15 +86,16 @@ class Grid:
         """A cell's value, interval and lost runs: ("48.7", "(44.1 to 54.7)", "(1 of 3 out of memory)")."""
         if cell.value is None:
             return (status_text(cell.status) or "–",)
-        divisor = self.scale()[0]
-        parts = [three_digits(cell.value / divisor)]
+        divisor, unit = scale_for(abs(cell.value), cell.unit) if cell.unit else (self.scale()[0], "")
+        number = three_digits(cell.value / divisor)
+        parts = [f"{'+' if cell.value > 0 else ''}{number} {unit}".rstrip() if cell.unit else number]
         if cell.low is not None and cell.high is not None:
             parts.append(f"({three_digits(cell.low / divisor)} to {three_digits(cell.high / divisor)})")
         return (*parts, f"({cell.lost})") if cell.lost else tuple(parts)
 
     def scale(self) -> tuple[float, str]:
         """Divisor and unit that suit the median cell."""
-        sizes = sorted(abs(c.value) for c in self.cells.values() if c.value)
+        sizes = sorted(abs(c.value) for c in self.cells.values() if c.value and not c.unit)
         return scale_for(sizes[len(sizes) // 2], self.unit) if sizes else (1.0, self.unit)
 
 
@@ -139,7 +142,8 @@ def _medians(spec: TableSpec, analysis: Analysis) -> pd.DataFrame:
 def _ratios(spec: TableSpec, analysis: Analysis) -> pd.DataFrame:
     baseline = resolve_label(str(spec.ratio_to), analysis.frame)
     found = analysis.select(analysis.ratios, where=spec.where, metric=spec.metric, phase=spec.phase)
-    found = found[found["baseline"] == baseline].rename(columns={"ratio": "value"})
+    found = found[found["baseline"] == baseline]
+    found = found.assign(value=found["ratio"].fillna(found["difference"]))
     failed = failed_points(found, spec.where, analysis)
     return pd.concat([found, failed[failed["label"] != baseline]], ignore_index=True)
 
@@ -148,8 +152,12 @@ def _cell(record: Mapping[str, Any]) -> Cell:
     if pd.isna(record["value"]):
         return Cell(status=str(record["status"]))
     low, high = (None if pd.isna(record[end]) else float(record[end]) for end in ("low", "high"))
-    decided = record.get("verdict") not in (None, "undecided") and not pd.isna(record.get("verdict"))
-    return Cell(float(record["value"]), low, high, int(record["n"]), lost=record["lost"], decided=decided)
+    lost, n = record["lost"], int(record["n"])
+    if "verdict" not in record:
+        return Cell(float(record["value"]), low, high, n, lost=lost)
+    decided = record["verdict"] not in ("undecided", "same", "equal")
+    unit = record["unit"] if record["kind"] == "difference" else ""
+    return Cell(float(record["value"]), low, high, n, lost=lost, decided=decided, unit=unit)
 
 
 def _caption(spec: TableSpec, analysis: Analysis, values: pd.DataFrame) -> str:
@@ -159,8 +167,10 @@ def _caption(spec: TableSpec, analysis: Analysis, values: pd.DataFrame) -> str:
     if spec.ratio_to:
         over = resolve_label(spec.ratio_to, analysis.frame)
         words = "paired ratios" if values["paired"].all() else "ratios"
-        brackets = f"{ratio_interval_words(values['method'])} in brackets, bold if it leaves out 1"
+        brackets = f"{ratio_interval_words(values['method'])} in brackets, bold if a difference is decided"
         what = f"{words}, {brackets if counts[-1] > 1 else 'one repetition, so no interval'}"
+        if (values["kind"] == "difference").any():
+            what += ", differences with their unit where a value is 0"
         return f"{of} over that of {over}: {what} ({n})."
     brackets = f"{interval_words(values['method'])} in brackets"
     quantile = re.search(r"\.p\d", spec.metric)
@@ -237,12 +247,16 @@ def to_latex(grid: Grid) -> str:
 
 
 def to_csv(grid: Grid) -> str:
-    """One row per cell: axes, value, low, high, n, unit, status, lost (runs that did not end well)."""
+    """One row per cell: axes, value, low, high, n, unit (a difference among ratios has the metric's), status,
+    lost (runs that did not end well).
+    """
     rows = []
     for (row, column), cell in grid.cells.items():
         place = (*grid.row_texts(row), *grid.column_texts(column))
         status = "ok" if cell.value is not None else cell.status
-        rows.append((*place, cell.value, cell.low, cell.high, cell.n, grid.unit, status, cell.lost))
+        rows.append(
+            (*place, cell.value, cell.low, cell.high, cell.n, cell.unit or grid.unit, status, cell.lost)
+        )
     axes = [*map(heading, grid.row_axes), *map(heading, grid.column_axes)]
     names = [*axes, "value", "low", "high", "n", "unit", "status", "lost"]
     return pd.DataFrame(rows, columns=names).to_csv(index=False, lineterminator="\n")

@@ -21,7 +21,9 @@ _FACTORS = (1.25, 1.5, 2.0, 4.0, 10.0, 100.0)
 
 @dataclass(frozen=True)
 class RatioRow:
-    """One comparison. `bar` is left, width and centre of its interval in percent of the picture, if any."""
+    """One comparison. `bar` is left and width of its interval in percent of the picture, `centre` its ratio;
+    None where there is none. `verdict` is one word, `explanation` is for reading.
+    """
 
     point: str
     label: str
@@ -30,7 +32,7 @@ class RatioRow:
     verdict: str
     explanation: str
     paired: bool
-    centre: float
+    centre: float | None
     bar: tuple[float, float] | None
 
 
@@ -82,9 +84,10 @@ def ratio_view(analysis: Analysis) -> tuple[list[RatioRow], float]:
     means = means[means["baseline"] == analysis.baseline]
     named = [(point_text(row, analysis), row) for _, row in rows.iterrows()]
     named += [(f"geometric mean, {row['points']} points", row) for _, row in means.iterrows()]
-    reach = max((abs(math.log(row["ratio"])) for _, row in named), default=0.0)
+    reach = max((abs(math.log(row["ratio"])) for _, row in named if row["kind"] == "ratio"), default=0.0)
     factor = next((f for f in _FACTORS if math.log(f) >= 1.1 * reach), _FACTORS[-1])
-    return [_ratio_row(row, name, factor) for name, row in named], factor
+    margin = analysis.same_within
+    return [_ratio_row(row, name, factor, margin=margin) for name, row in named], factor
 
 
 def failure_rows(failures: Iterable[FailedRun]) -> list[FailureRow]:
@@ -155,15 +158,16 @@ def flat_facts(facts: Mapping[str, Any], *, prefix: str = "") -> list[tuple[str,
     return found
 
 
-def _ratio_row(row: pd.Series[Any], point: str, factor: float) -> RatioRow:
-    bar = None
-    if not pd.isna(row["low"]):
-        left, right = _place(row["low"], factor), _place(row["high"], factor)
-        bar = (left, right - left)
+def _ratio_row(row: pd.Series[Any], point: str, factor: float, *, margin: float) -> RatioRow:
+    bar = centre = None
+    if row["kind"] == "ratio":
+        centre = _place(row["ratio"], factor)
+        if not pd.isna(row["low"]):
+            left, right = _place(row["low"], factor), _place(row["high"], factor)
+            bar = (left, right - left)
     paired = bool(row.get("paired", True))  # a mean over points has no say in it
-    explanation = verdict_text(row) + ("" if paired else "; unpaired")
+    explanation = verdict_text(row, margin) + ("" if paired else "; unpaired")
     text, verdict = ratio_text(row), str(row["verdict"])
-    centre = _place(row["ratio"], factor)
     return RatioRow(point, row["label"], text, int(row["n"]), verdict, explanation, paired, centre, bar)
 
 
@@ -191,8 +195,9 @@ def _detail(point: pd.DataFrame, analysis: Analysis) -> PointDetail:
 def _notes(point: pd.Series[Any], analysis: Analysis) -> tuple[str, ...]:
     """How steady the point's runs were."""
     runs = _same_point(analysis.steadiness, point, analysis)
-    counts = runs["state"].value_counts(sort=False)
-    return tuple(f"{count} of {len(runs)} runs {state}" for state, count in counts.items())
+    texts = runs["finding"].where(runs["finding"] != "", runs["state"])
+    counts = texts.value_counts(sort=False)
+    return tuple(f"{count} of {len(runs)} runs: {text}" for text, count in counts.items())
 
 
 def _with_interval(row: pd.Series[Any]) -> str:

@@ -96,15 +96,21 @@ def metric_title(metric: str) -> str:
 
 _METHODS = {
     "log t": "t on logarithms, of the geometric mean",
+    "log t over loads": "t on logarithms of loads' means, of the geometric mean",
     "t": "t, of the mean",
+    "t over loads": "t on loads' means, of the mean",
     "BCa": "bootstrap of the median",
     "percentile": "bootstrap of the median",
 }
 _RATIO_METHODS = {
     "log t": "t on logarithms",
-    "BCa": "bootstrap",
-    "percentile": "bootstrap",
-    "Welch": "Welch's t on logarithms where no runs pair up",
+    "log t over loads": "t on logarithms of loads' means",
+    "t": "t on differences",
+    "t over loads": "t on differences of loads' means",
+    "Welch log t": "Welch's t on logarithms where no runs pair up",
+    "Welch log t over loads": "Welch's t on logarithms of loads' means where no runs pair up",
+    "Welch t": "Welch's t on differences where no runs pair up",
+    "Welch t over loads": "Welch's t on differences of loads' means where no runs pair up",
 }
 
 

@@ -82,6 +82,9 @@ class Draft:
             run_id=self.run_dir.name,
             sweep_id=self.setting.sweep_id,
             repetition=self.run.repetition,
+            load=self.run.load,
+            seed=self.run.seed,
+            repetitions_planned=self.run.repetitions_planned,
             order=self.order,
             started_at=_text(self.started_at),
             ended_at=_text(datetime.now(UTC)),
@@ -104,7 +107,7 @@ class Draft:
 
 
 def recorded_point(run: Run) -> RecordedPoint:
-    """What a record keeps of a point."""
+    """What a record keeps of a run's point, with the run's own seeds and dataset."""
     point = run.point
     return RecordedPoint(
         slug=point.slug,
@@ -114,9 +117,9 @@ def recorded_point(run: Run) -> RecordedPoint:
         label=str(point.axes.get("engine", point.engine.name)),
         binary_sha256=point.engine.binary_sha256,
         axes=point.axes,
-        properties=point.properties,
+        properties=run.properties,
         phases=point.phases,
-        dataset=point.dataset.identity if point.dataset else None,
+        dataset=run.dataset.identity if run.dataset else None,
         cap_bytes=point.cap_bytes,
         timeout_seconds=point.timeout_seconds,
         device=point.device,
@@ -152,7 +155,7 @@ def attempt(
         # What the harness read of the program (its checksum) would be memory outside the cap.
         with contextlib.suppress(FileNotFoundError):
             evict_file(point.engine.binary)
-    write_properties(draft.run_dir / PROPERTIES, point.properties)
+    write_properties(draft.run_dir / PROPERTIES, draft.run.properties)
     throttle = throttle_for(store, point.device, alone=own_disk)
     device = device_below(store)
     draft.gauges, flaws = draft.setting.gauges.take(store)

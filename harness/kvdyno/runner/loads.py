@@ -32,19 +32,21 @@ def load_run(point: Point, dataset: Dataset) -> Run:
 
     The disk is not held to anything: how fast it is does not change what is loaded.
     """
-    axes = {name: point.axes[name] for name in ("engine", "preset", "dataset") if name in point.axes}
+    axes = {name: point.axes[name] for name in ("engine", "preset", "dataset", "age") if name in point.axes}
+    phases = ("load", "settle", *(("age", "age-settle") if dataset.age else ()))
     load = replace(
         point,
         slug=f"{dataset.slug}.load",
         identity=dataset.identity,
         axes=axes,
         properties=dataset.properties,
-        phases=tuple(p for p in ("load", "settle") if p in point.engine.description.phases),
+        phases=tuple(phase for phase in phases if phase in point.engine.description.phases),
         dataset=None,
         device=None,
+        other_loads=(),
         cache=DEFAULT_CACHE,
     )
-    return Run(point=load, repetition=1)
+    return Run(point=load, repetition=1, load=dataset.load, seed=dataset.seed)
 
 
 class Loads:

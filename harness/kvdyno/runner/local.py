@@ -127,10 +127,10 @@ class LocalRunner:
             with _explained(run):
                 self._needs_own_disk(run.point)
         for order, run in runs:
-            if run.point.dataset and run.point.dataset.identity not in self._prepared:
-                self._prepared.add(run.point.dataset.identity)
+            if run.dataset and run.dataset.identity not in self._prepared:
+                self._prepared.add(run.dataset.identity)
                 with _explained(run):
-                    self._prepare(run, run.point.dataset, order, progress, force=force_snapshots)
+                    self._prepare(run, run.dataset, order, progress, force=force_snapshots)
 
     def execute(
         self,
@@ -177,7 +177,7 @@ class LocalRunner:
         *,
         force_snapshot: bool,
     ) -> Record:
-        dataset = run.point.dataset
+        dataset = run.dataset
         if dataset is None:
             return self._attempt_on_empty_store(self._draft(run, run_dir, order), progress)
         try:

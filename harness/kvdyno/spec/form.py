@@ -12,9 +12,11 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from kvdyno.model.axes import VOLUME_MIN
 from kvdyno.model.engine import RunnerName
 from kvdyno.model.experiment import (
     DEFAULT_CACHE,
+    SAME_WITHIN,
     AxisValue,
     CachePolicy,
     ClaimSpec,
@@ -60,7 +62,7 @@ Words = Annotated[tuple[str, ...], BeforeValidator(_listed)]
 Single = Annotated[AxisValue, BeforeValidator(_single)]
 Values = Annotated[tuple[Single, ...], BeforeValidator(_listed), Field(min_length=1)]
 Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
-Label = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+-]*$")]
+Label = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+@-]*$")]
 
 
 class Form(BaseModel):
@@ -78,6 +80,7 @@ class EngineForm(Form):
     options: Mapping[str, Text] = Field(default_factory=dict)
     label: Label | None = None
     external: Path | None = None
+    twin_of: str | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -92,11 +95,20 @@ class EngineForm(Form):
 
 
 class MeasureForm(Form):
-    """What ends the measured phase: whichever is reached first."""
+    """What ends the measured phase: whichever is reached first; a volume ends mixes that write alone."""
 
     operations: Count | None = None
     seconds: Annotated[Seconds, Field(gt=0)] | None = None
     bytes: Bytes | None = None
+    volume: Annotated[float, Field(ge=VOLUME_MIN)] | None = None
+
+    @model_validator(mode="after")
+    def _volume_stands_alone(self) -> MeasureForm:
+        if self.volume is not None and (self.operations or self.bytes):
+            raise ValueError(
+                "expected a volume, or operations and bytes, found both; seconds may stand beside either"
+            )
+        return self
 
 
 class PhasesForm(Form):
@@ -137,6 +149,8 @@ class SettingsForm(Form):
     """What a profile may change, in profiles.yaml and in an experiment's `profiles`."""
 
     repetitions: Annotated[int, Field(ge=1, le=1000)] | None = None
+    loads: Annotated[int, Field(ge=1, le=1000)] | None = None
+    age: Annotated[float, Field(ge=0)] | None = None
     phases: PhasesForm = PhasesForm()
     timeout: Annotated[Seconds, Field(gt=0)] | None = None
 
@@ -189,6 +203,7 @@ class ExperimentForm(SettingsForm):
     devices: Mapping[Label, DeviceForm] = Field(default_factory=dict)
     cache: CachePolicy = DEFAULT_CACHE
     baseline: str | None = None
+    same_within: Annotated[float, Field(gt=0, lt=1)] = SAME_WITHIN
     figures: tuple[FigureForm, ...] = ()
     tables: tuple[TableForm, ...] = ()
     claims: tuple[ClaimForm, ...] = ()

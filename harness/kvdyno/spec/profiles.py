@@ -26,6 +26,8 @@ class Settings:
     """What a profile may change, resolved."""
 
     repetitions: int
+    loads: int
+    age: float
     phases: Phases
     timeout_seconds: float
 
@@ -57,19 +59,36 @@ def settle_settings(
     phases = [layer.phases for layer in (profile, *later)]
     return Settings(
         repetitions=_last(profile.repetitions, *(layer.repetitions for layer in later)),
-        phases=_phases(phases, measure=[phase.measure for phase in phases]),
+        loads=_last(1, *(layer.loads for layer in (profile, *later))),
+        age=_last(0.0, *(layer.age for layer in (profile, *later))),
+        phases=_phases(phases),
         timeout_seconds=_last(profile.timeout, *(layer.timeout for layer in later)),
     )
 
 
-def _phases(phases: list[PhasesForm], *, measure: list[MeasureForm]) -> Phases:
+def _phases(phases: list[PhasesForm]) -> Phases:
+    measure = MeasureForm()
+    for phase in phases:
+        measure = _measure(measure, phase.measure)
     return Phases(
         warmup_seconds=_last(0.0, *(phase.warmup for phase in phases)),
-        measure_operations=_last(None, *(each.operations for each in measure)),
-        measure_seconds=_last(None, *(each.seconds for each in measure)),
-        measure_bytes=_last(None, *(each.bytes for each in measure)),
+        measure_operations=measure.operations,
+        measure_seconds=measure.seconds,
+        measure_bytes=measure.bytes,
+        measure_volume=measure.volume,
         drain=_last(True, *(phase.drain for phase in phases)),
     )
+
+
+def _measure(earlier: MeasureForm, later: MeasureForm) -> MeasureForm:
+    """Later keys win. A volume replaces operations and bytes, and any other end replaces a volume."""
+    said = later.model_dump(exclude_none=True)
+    replaced: Mapping[str, None] = {}
+    if "volume" in said:
+        replaced = {"operations": None, "bytes": None}
+    elif said:
+        replaced = {"volume": None}
+    return earlier.model_copy(update={**replaced, **said})
 
 
 def _last(default: T, *layers: T | None) -> T:

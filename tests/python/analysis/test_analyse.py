@@ -137,7 +137,7 @@ def test_a_rare_counter_that_no_two_runs_share_makes_no_point_unpaired(tmp_path:
     assert not [c for c in found.cautions if c.kind == "unpaired"]
 
 
-def test_the_mean_over_points_weighs_points_alike_and_keeps_their_noise(tmp_path: Path) -> None:
+def test_the_mean_over_points_weighs_points_alike_and_is_by_repetition(tmp_path: Path) -> None:
     lost = {("leveldb", "A", SIZES[0], 1): "timeout", ("leveldb", "A", SIZES[1], 2): "timeout",
             ("rocksdb", "A", SIZES[2], 3): "timeout"}  # fmt: skip
     found = analysed(without_files(tmp_path, sizes=SIZES, statuses=lost))
@@ -145,10 +145,85 @@ def test_the_mean_over_points_weighs_points_alike_and_keeps_their_noise(tmp_path
     mean = found.overall.query("metric == 'throughput'").iloc[0]
     assert list(rows["n"]) == [2, 2, 2]  # no repetition holds every point
     assert np.log(mean["ratio"]) == pytest.approx(np.log(rows["ratio"].astype(float)).mean())
-    half = np.log(rows["high"] / rows["ratio"]) / stats.t.ppf(0.975, 1)  # standard errors, n = 2
-    freedom = (half**2).sum() ** 2 / (half**4).sum()
-    expected = stats.t.ppf(0.975, int(freedom)) * np.sqrt((half**2).sum()) / 3
-    assert np.log(mean["high"] / mean["ratio"]) == pytest.approx(expected)
+    assert (mean["n"], mean["freedom"], mean["points"]) == (3, 2, 3)
+
+
+def test_the_mean_over_points_is_students_over_repetitions(tmp_path: Path) -> None:
+    found = analysed(without_files(tmp_path, sizes=SIZES))
+    runs = found.select(found.frame, where={}, metric="throughput", phase="run")
+    logs = np.log(runs.pivot(index=["dataset", "label"], columns="repetition", values="value"))
+    by_repetition = (logs.xs("LevelDB", level=1) - logs.xs("RocksDB", level=1)).mean()
+    low, high = stats.t.interval(0.95, 2, loc=by_repetition.mean(), scale=stats.sem(by_repetition))
+    mean = found.overall.query("metric == 'throughput'").iloc[0]
+    assert np.log([mean["low"], mean["high"]]) == pytest.approx([low, high])
+
+
+def test_a_counter_with_zeros_is_compared_by_its_difference(tmp_path: Path) -> None:
+    sweep = without_files(tmp_path)
+    records = []
+    for r in sweep.records:
+        stops = Metric(value=float(r.repetition - 1) if r.point.engine == "leveldb" else 0.0, unit="count")
+        records.append(with_metrics(r, {"engine.stops": stops}))
+    found = analysed(dataclasses.replace(sweep, records=tuple(records)))
+    row = found.select(found.ratios, where={}, metric="engine.stops", phase="run").iloc[0]
+    assert (row["kind"], row["n"], row["difference"], row["verdict"]) == ("difference", 3, 1.0, "undecided")
+    assert np.isnan(row["ratio"])
+    faults = found.select(found.ratios, where={}, metric="faults.major", phase="run").iloc[0]
+    assert faults["verdict"] == "equal"
+    assert "engine.stops" not in set(found.overall["metric"])
+
+
+def with_metrics(record: Record, metrics: dict[str, Metric]) -> Record:
+    assert record.outcome is not None
+    phases = [p.model_copy(update={"metrics": {**p.metrics, **metrics}}) for p in record.outcome.phases]
+    return record.model_copy(update={"outcome": record.outcome.model_copy(update={"phases": tuple(phases)})})
+
+
+def test_repetitions_of_one_load_say_so(tmp_path: Path) -> None:
+    sweep = without_files(tmp_path, noise=0.005)
+    assert not kinds(analysed(sweep))
+    (caution,) = analysed(loaded(sweep, loads=1)).cautions
+    assert caution.kind == "loads"
+    assert "from one load at every point" in caution.message
+    assert not kinds(analysed(loaded(sweep, loads=3)))
+
+
+def loaded(sweep: Sweep, *, loads: int) -> Sweep:
+    """The sweep whose repetitions take turns at snapshots of so many loads."""
+    records = [
+        r.model_copy(
+            update={
+                "load": 1 + (r.repetition - 1) % loads,
+                "point": r.point.model_copy(update={"dataset": "a-dataset"}),
+            }
+        )
+        for r in sweep.records
+    ]
+    return dataclasses.replace(sweep, records=tuple(records))
+
+
+def test_repetitions_that_share_loads_are_averaged_within_them(tmp_path: Path) -> None:
+    found = analysed(loaded(without_files(tmp_path, repetitions=6), loads=3))
+    for table in (found.estimates, found.ratios):
+        row = found.select(table, where={}, metric="throughput", phase="run").iloc[-1]
+        assert (row["n"], row["freedom"], row["method"]) == (6, 2, "log t over loads")
+
+
+def test_repetitions_added_after_a_look_are_a_grave_caution(tmp_path: Path) -> None:
+    sweep = without_files(tmp_path, noise=0.005, repetitions=5)
+    change = [
+        r.model_copy(
+            update={
+                "repetitions_planned": 3 if r.repetition <= 3 else 5,
+                "sweep_id": "sweep-1" if r.repetition <= 3 else "sweep-2",
+            }
+        )
+        for r in sweep.records
+    ]
+    (caution,) = analysed(dataclasses.replace(sweep, records=tuple(change))).cautions
+    assert (caution.kind, caution.kind in GRAVE) == ("extended", True)
+    assert "RocksDB" in caution.message
+    assert not kinds(analysed(replaced(sweep, {"repetitions_planned": 5})))
 
 
 def test_an_axis_of_the_baseline_alone_is_averaged_with_a_caution(tmp_path: Path) -> None:

@@ -9,8 +9,9 @@ import pytest
 from scipy import stats
 
 from kvdyno.analysis.estimate import BOOTSTRAP_FROM, Interval, estimate
-from kvdyno.analysis.ratios import ratio_of, repetitions_needed, verdict, welch_ratio
+from kvdyno.analysis.ratios import Pairing, Side, means_of
 from kvdyno.analysis.steady import steadiness
+from kvdyno.analysis.verdicts import direction, repetitions_for_sameness, repetitions_needed
 
 
 def test_one_value_has_no_interval() -> None:
@@ -84,37 +85,37 @@ def test_the_bootstrap_covers_the_median_from_where_it_is_used() -> None:
     assert covered / trials >= 0.88
 
 
+def runs(values: np.ndarray, *, sweep: str = "s") -> Side:
+    places = range(len(values))
+    return Side(values, [(sweep, place) for place in places], list(places))
+
+
 def test_paired_ratios_find_a_difference_that_noise_shared_by_both_hides() -> None:
     rng = np.random.default_rng(5)
     shared = rng.normal(0, 0.4, size=5)
     a = np.exp(shared + rng.normal(0, 0.01, size=5))
     b = 1.1 * np.exp(shared + rng.normal(0, 0.01, size=5))
-    paired = ratio_of(np.log(b / a))
-    assert paired.decided
-    assert paired.value == pytest.approx(1.1, rel=0.02)
-    assert not welch_ratio(a, b).decided
+    paired = means_of([Pairing(runs(b), runs(a), paired=True)], log=True)
+    apart = means_of([Pairing(runs(b), runs(a, sweep="t"), paired=False)], log=True)
+    assert math.exp(paired.value) == pytest.approx(1.1, rel=0.02)
+    assert abs(paired.value) > 4 * paired.error
+    assert abs(apart.value) < apart.error
 
 
-def test_welch_is_scipys_on_logarithms() -> None:
-    a, b = np.array([10.0, 11.0, 10.5, 9.9]), np.array([12.0, 15.0, 11.0])
-    found = stats.ttest_ind(np.log(b), np.log(a), equal_var=False)
-    ratio = welch_ratio(a, b)
-    assert ratio.decided == (found.pvalue < 0.05)
-    interval = found.confidence_interval()
-    # Whole degrees of freedom are a little wider.
-    assert ratio.low is not None
-    assert ratio.low <= math.exp(interval.low)
-    assert ratio.low == pytest.approx(math.exp(interval.low), rel=0.15)
+@pytest.mark.parametrize(
+    ("unit", "word"), [("op/s", "faster"), ("ns", "slower"), ("ns/op", "slower"), ("ratio", "higher")]
+)
+def test_directions_know_which_way_is_faster(unit: str, word: str) -> None:
+    assert direction(True, unit=unit) == word
+    assert direction(False, unit=unit) != word
 
 
-def test_verdicts_know_which_way_is_faster() -> None:
-    more = ratio_of([0.5, 0.51, 0.49])
-    assert verdict(more, unit="op/s") == "faster"
-    assert verdict(more, unit="ns") == "slower"
-    assert verdict(more, unit="ns/op") == "slower"
-    assert verdict(more, unit="ratio") == "higher"
-    assert verdict(ratio_of([0.5]), unit="op/s") == "undecided"
-    assert verdict(ratio_of([-0.5, 0.5]), unit="op/s") == "undecided"
+def test_zeros_make_a_difference_in_the_metrics_unit() -> None:
+    pairing = Pairing(runs(np.array([0.0, 3.0, 3.0])), runs(np.array([0.0, 1.0, 0.0])), paired=True)
+    kind, n, mean, *_, zero, method = pairing.compared
+    assert (kind, n, mean, zero, method) == ("difference", 3, pytest.approx(5 / 3), False, "t")
+    nothing = Pairing(runs(np.zeros(3)), runs(np.zeros(3)), paired=True)
+    assert nothing.compared[-2:] == (True, "t")
 
 
 def test_repetitions_needed_is_a_smallest_number() -> None:
@@ -136,7 +137,16 @@ def test_repetitions_needed_settle_four_times_in_five() -> None:
 def test_a_tiny_difference_is_not_worth_settling() -> None:
     assert repetitions_needed(1e-6, sd=0.1) == 0
     assert repetitions_needed(0.0, sd=0.1) == 0
-    assert ratio_of([0.3, 0.31, 0.29]).needed is None
+
+
+def test_repetitions_for_sameness_find_it_four_times_in_five() -> None:
+    sd = 0.08
+    n = repetitions_for_sameness(0.0, sd=sd, margin=0.05)
+    draws = np.random.default_rng(9).normal(0, sd, size=(2000, n))
+    reach = stats.t.ppf(0.95, n - 1) * draws.std(axis=1, ddof=1) / math.sqrt(n)
+    found = np.mean(np.abs(draws.mean(axis=1)) + reach <= math.log(1.05))
+    assert 0.75 <= found <= 0.88
+    assert repetitions_for_sameness(0.06, sd=sd, margin=0.05) == 0
 
 
 def noisy(seed: int, level: np.ndarray) -> np.ndarray:

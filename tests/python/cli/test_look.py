@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Checkout
+from .conftest import TINY, Checkout
 
 FORMS = {"figures/throughput": ("pdf", "svg", "png"), "tables/throughput-table": ("md", "tex", "csv")}
 
@@ -144,6 +144,25 @@ def test_a_plan_shows_what_is_stored(measured: Checkout) -> None:
     assert re.search(r"the rest: about .*s, of which .*s to load data; .*iB of disk", capped.out)
 
 
+def test_a_plan_shows_loads_ages_and_snapshots(measured: Checkout) -> None:
+    capped = measured.kvdyno("plan", "tiny")
+    assert "1 load of each dataset" in capped.out
+    assert re.search(r"2 snapshots of data, .*iB of the disk", capped.out)
+    plan = measured.kvdyno("plan", "tiny", "--json").json
+    assert plan["snapshots"] == 2
+    assert plan["partnerless"] == []
+    assert {run["load"] for run in plan["runs"]} == {1}
+
+
+def test_a_plan_says_which_stored_runs_are_measured_again(measured: Checkout) -> None:
+    text = TINY.replace("[memory, noop]", "[memory, noop, {engine: noop, label: twin, twin_of: noop}]")
+    measured.experiment("more", text)
+    answer = measured.kvdyno("plan", "more", "--uncapped")
+    assert "12 runs, 0 stored already" in answer.out
+    said = " ".join(answer.out.split())
+    assert "8 stored runs are measured again, because partners of the same sweep are missing" in said
+
+
 def test_a_plan_for_scripts(measured: Checkout) -> None:
     plan = measured.kvdyno("plan", "tiny", "--uncapped", "--repeat", "3", "--json").json
     assert plan["stored"] == 8
@@ -212,7 +231,8 @@ def test_compare_two_results_folders(measured: Checkout, tmp_path: Path) -> None
     elsewhere = tmp_path / "elsewhere"
     shutil.copytree(measured.root / "results", elsewhere)
     rows = measured.kvdyno("compare", str(elsewhere), "results", "--json").json
-    assert {row["ratio"] for row in rows} == {1.0}
+    assert {row["ratio"] for row in rows if row["kind"] == "ratio"} == {1.0}
+    assert {row["difference"] for row in rows if row["kind"] == "difference"} <= {0.0}
 
 
 def test_engines_lists_what_is_built(measured: Checkout) -> None:

@@ -44,7 +44,14 @@ def test_help_lists_commands_in_the_order_of_use(checkout: Checkout) -> None:
     assert places == sorted(places)
 
 
-DATASET = Dataset(identity="d" * 64, slug="rocksdb.1GiB", properties={}, bytes=1 << 30, records=1)
+DATASET = Dataset(
+    identity="d" * 64,
+    slug="rocksdb.1GiB",
+    properties={},
+    bytes=1 << 30,
+    records=1,
+    expected_seconds=20,
+)
 
 
 def point(name: str) -> Point:
@@ -100,7 +107,7 @@ def ended(run: Run) -> Record:
 
 
 def test_the_forecast_counts_loads_and_learns_the_pace() -> None:
-    forecast = Forecast(RUNS, load_seconds=20)
+    forecast = Forecast(RUNS)
     assert forecast.seconds_left(current=0) == 50
     forecast.ended(LOADED, seconds=10)
     assert forecast.seconds_left(current=0) == 15, "twice as fast as expected"
@@ -110,7 +117,7 @@ def test_the_forecast_counts_loads_and_learns_the_pace() -> None:
 
 
 def test_the_forecast_drops_loads_that_turn_out_not_to_be_needed() -> None:
-    forecast = Forecast(RUNS, load_seconds=20)
+    forecast = Forecast(RUNS)
     forecast.ended(ended(RUNS[0]), seconds=10)
     assert forecast.seconds_left(current=0) == 20
 
@@ -119,7 +126,7 @@ def test_a_terminal_shows_point_repetition_phase_rate_and_time_left() -> None:
     screen = io.StringIO()
     console = Console(file=screen, width=80, markup=False, highlight=False)
     now = [0.0]
-    display = SweepDisplay(console, Forecast(RUNS, load_seconds=20), clock=lambda: now[0])
+    display = SweepDisplay(console, Forecast(RUNS), clock=lambda: now[0])
     display.started(3, confined="cgroup v1: because", removed=["kvdyno-old"])
     display.run_started(RUNS[0], number=1)
     display.load_started(Run(replace(RUNS[0].point, slug="rocksdb.slug"), 1))
@@ -143,7 +150,7 @@ def test_a_terminal_shows_loads_before_the_first_run() -> None:
     screen = io.StringIO()
     console = Console(file=screen, width=80, markup=False, highlight=False)
     now = [0.0]
-    display = SweepDisplay(console, Forecast(RUNS, load_seconds=20), clock=lambda: now[0])
+    display = SweepDisplay(console, Forecast(RUNS), clock=lambda: now[0])
     console.print(display, end="")
     assert screen.getvalue() == ""
     display.load_started(Run(replace(RUNS[0].point, slug="rocksdb.load"), 1))
@@ -163,7 +170,7 @@ def test_what_a_driver_said_cannot_command_the_terminal() -> None:
     failure = Failure(reason=said, log_tail=f"first\n{said}")
     failed = LOADED.model_copy(update={"status": "failed", "failure": failure, "warnings": (said,)})
     pages.record_page(console, failed, Path("folder"))
-    SweepDisplay(console, Forecast(RUNS, load_seconds=20)).run_ended(failed)
+    SweepDisplay(console, Forecast(RUNS)).run_ended(failed)
     assert screen.getvalue().count("gone") == 4
     assert "first\n" in screen.getvalue()
     assert not set(screen.getvalue()) & {"\x1b", "\x07"}
@@ -172,7 +179,7 @@ def test_what_a_driver_said_cannot_command_the_terminal() -> None:
 def test_the_live_display_goes_when_the_sweep_ends() -> None:
     screen = io.StringIO()
     console = Console(file=screen, force_terminal=True, width=80)
-    with SweepDisplay(console, Forecast(RUNS, load_seconds=0)) as display:
+    with SweepDisplay(console, Forecast(RUNS)) as display:
         display.run_started(RUNS[0], number=1)
     console.print(display)
     assert screen.getvalue().count("\x1b[?25l") == screen.getvalue().count("\x1b[?25h") == 1, "the cursor"

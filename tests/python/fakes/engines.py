@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from kvdyno.model.engine import (
@@ -27,6 +28,7 @@ def option(
     most: float | None = None,
     choices: tuple[str, ...] = (),
     shapes_data: bool = False,
+    shapes_aged_data: bool = False,
     scales: bool = False,
 ) -> OptionDescription:
     return OptionDescription(
@@ -38,6 +40,7 @@ def option(
         max=most,
         choices=choices,
         shapes_data=shapes_data,
+        shapes_aged_data=shapes_aged_data,
         scales=scales,
     )
 
@@ -77,6 +80,17 @@ YCSB_PROPERTIES = (
     option("output.dir", "text", ""),
     option("progress.fd", "integer", "-1", least=-1),
 )
+
+#: A driver that ages data, and draws each repetition's operations with a seed of its own.
+AGEING_PROPERTIES = (
+    *(
+        each.model_copy(update={"shapes_aged_data": each.name in ("requestdistribution", "zipfian_const")})
+        for each in YCSB_PROPERTIES
+    ),
+    option("age", "real", "0", least=0, shapes_data=True),
+    option("mix.seed", "integer", "1"),
+)
+AGEING_PHASES = ("load", "settle", "age", "age-settle", "build", "warmup", "rest", "measure", "drain", "run")
 
 ROCKS_OPTIONS = (
     option("bloom_bits", "integer", "0", least=0, most=64, shapes_data=True),
@@ -119,13 +133,15 @@ def engine(
     options: tuple[OptionDescription, ...] = (),
     presets: Mapping[str, Mapping[str, str]] | None = None,
     sha256: str | None = None,
+    properties: tuple[OptionDescription, ...] = YCSB_PROPERTIES,
+    phases: tuple[str, ...] = ("load", "settle", "warmup", "measure", "drain"),
 ) -> Engine:
     """An engine whose binary does not exist."""
     return Engine(
         name=name,
         binary=Path(f"/nonexistent/kvdyno-{name}"),
         binary_sha256=sha256 or (name.encode().hex() + "0" * 64)[:64],
-        description=describe(name, options=options),
+        description=describe(name, options=options, properties=properties, phases=phases),
         presets={"default": {}, **(presets or {})},
     )
 
@@ -138,3 +154,15 @@ def catalog() -> dict[str, Engine]:
         "leveldb": engine("leveldb"),
         "rocksdb": engine("rocksdb", options=ROCKS_OPTIONS, presets={"tuned": tuned}),
     }
+
+
+def ageing_catalog() -> dict[str, Engine]:
+    """The same engines with a driver that ages data, and `young`, which cannot settle."""
+    found = {}
+    for name, each in catalog().items():
+        description = each.description.model_copy(
+            update={"properties": AGEING_PROPERTIES, "phases": AGEING_PHASES}
+        )
+        found[name] = replace(each, description=description)
+    found["young"] = engine("young", properties=AGEING_PROPERTIES, phases=("load", "warmup", "measure"))
+    return found

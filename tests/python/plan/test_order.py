@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 
 import pytest
 
 from kvdyno.errors import UsageError
-from kvdyno.model.point import Plan
+from kvdyno.model.point import Plan, Run
 from kvdyno.plan import select
+from kvdyno.plan.order import order_runs
 
 from .helpers import plan_of
 
@@ -35,22 +37,53 @@ def test_every_point_runs_in_every_repetition(plan: Plan) -> None:
     assert [run.repetition for run in plan.runs] == sorted(run.repetition for run in plan.runs)
 
 
-def test_engines_are_interleaved(plan: Plan) -> None:
-    first = plan.runs[: len(plan.points)]
-    block = first[:3]
-    assert {run.point.axes["engine"] for run in block} == {"rocksdb", "leveldb", "chunks"}
-    assert {(run.point.axes["workload"], run.point.axes["dataset"]) for run in block} == {("a", 1 << 30)}
+def blocks(plan: Plan) -> list[list[Run]]:
+    """The runs of each block and repetition, as they follow each other."""
+    together = itertools.groupby(
+        plan.runs, key=lambda r: (r.repetition, r.point.axes["workload"], r.point.axes["dataset"])
+    )
+    return [list(runs) for _, runs in together]
 
 
-def test_no_engine_always_goes_first(plan: Plan) -> None:
-    def leaders(workload: str) -> Counter[object]:
-        runs = [
-            r for r in plan.runs if (r.point.axes["workload"], r.point.axes["dataset"]) == (workload, 1 << 30)
-        ]
-        blocks = [r.point.axes["engine"] for r in runs if r.point.axes.get("log_limit", 2048) == 2048]
-        return Counter(blocks[::3])
+def test_engines_are_interleaved() -> None:
+    plan = plan_of(TEXT.replace("log_limit: [128KiB, 2MiB]", "log_limit: [2MiB]"))
+    for block in blocks(plan):
+        assert {run.point.axes["engine"] for run in block} == {"rocksdb", "leveldb", "chunks"}
 
-    assert leaders("a") == leaders("c") == {"rocksdb": 2, "leveldb": 2, "chunks": 2}
+
+@pytest.mark.parametrize("count", range(1, 9))
+def test_each_contender_follows_each_other_one_equally_often(count: int) -> None:
+    labels = "".join(
+        f"{{engine: rocksdb, label: e{n}, options: {{bloom_bits: {n}}}}}, " for n in range(count)
+    )
+    plan = plan_of(
+        "title: Balance\ngrid: {workload: [a], dataset: [4GiB]}\nrepetitions: 48\n"
+        f"engines: [{labels.rstrip(', ')}]\n"
+    )
+    cycle = count if count % 2 == 0 or count == 1 else 2 * count
+    orders = [[str(run.point.axes["engine"]) for run in block] for block in blocks(plan)]
+    assert len(orders) == 48
+    assert orders[cycle:] == orders[:-cycle] or cycle == 48
+    pairs = Counter(pair for order in orders[:cycle] for pair in itertools.pairwise(order))
+    assert len(pairs) == count * (count - 1)
+    assert set(pairs.values()) <= {cycle // count}
+    for place in range(count):
+        seen = Counter(order[place] for order in orders[: count if count > 1 else 1])
+        assert set(seen.values()) == {1}, "over as many repetitions, each is at each place once"
+
+
+def test_rows_are_shuffled_by_the_experiments_name(plan: Plan) -> None:
+    other = order_runs(plan.points, repetitions=6, name="another")
+    assert [run.name for run in other] != [run.name for run in plan.runs]
+    assert {run.name for run in other} == {run.name for run in plan.runs}
+
+
+def test_blocks_change_their_order_with_each_repetition(plan: Plan) -> None:
+    firsts = {
+        tuple(dict.fromkeys((r.point.axes["workload"], r.point.axes["dataset"]) for r in runs))
+        for _, runs in itertools.groupby(plan.runs, key=lambda run: run.repetition)
+    }
+    assert len(firsts) > 1
 
 
 def test_the_order_is_the_same_each_time(plan: Plan) -> None:

@@ -322,7 +322,7 @@ def test_bytes_alone_do_not_end_a_phase(load: Load, tmp_path: Path) -> None:
     project = make_project(tmp_path / "other", experiment=EXPERIMENT + "phases: {measure: {bytes: 1GiB}}\n")
     (project.experiments / "profiles.yaml").write_text("quick: {scale: 1/64, repetitions: 1, timeout: 1h}\n")
     with pytest.raises(
-        SpecError, match=r"test.yaml:7: measure: expected operations or seconds, found bytes alone"
+        SpecError, match=r"test.yaml:7: measure: expected a volume, operations or seconds, found bytes alone"
     ):
         load_experiment("test", project=project, catalog=engines.catalog())
 

@@ -1,0 +1,111 @@
+"""Numbers in documents, rendered from committed results: no figure in prose is typed by hand.
+
+A document holds blocks:
+
+    <!-- from results/truth/debt.md.j2 -->
+    ...rendered text...
+    <!-- /from -->
+
+The template beside the data is a Jinja2 file. `cell("table.csv", workload="p", engine="chunkstore")` is one
+row of a CSV file in the template's folder, as the report's tables and `overall.csv` have them; it prints as
+"2.26 (2.05 to 2.48)". `rows("table.csv")` are all of them.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError
+
+from kvdyno.errors import SpecError
+from plots.units import quantity, three_digits
+
+_BLOCK = re.compile(r"(<!-- from (?P<source>[\w./-]+) -->\n)(?P<text>.*?)(<!-- /from -->)", re.DOTALL)
+_NUMBERS = ("value", "ratio", "median")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of a CSV file, by its columns' names."""
+
+    columns: dict[str, str]
+
+    def __getitem__(self, name: str) -> str:
+        """A column's text."""
+        return self.columns[name]
+
+    def __str__(self) -> str:
+        """The number with its interval: "2.26 (2.05 to 2.48)"; with its unit where it is no ratio."""
+        value = self._text(self._main())
+        low, high = self.columns.get("low", ""), self.columns.get("high", "")
+        return f"{value} ({self._text(low)} to {self._text(high)})" if low and high else value
+
+    @property
+    def number(self) -> float:
+        """The main number, for arithmetic."""
+        return float(self._main())
+
+    @property
+    def brief(self) -> str:
+        """The number without its interval."""
+        return self._text(self._main())
+
+    def _main(self) -> str:
+        return next(self.columns[name] for name in _NUMBERS if name in self.columns)
+
+    def _text(self, number: str) -> str:
+        unit = self.columns.get("unit", "ratio") if "ratio" not in self.columns else "ratio"
+        return three_digits(float(number)) if unit in ("", "ratio") else quantity(float(number), unit)
+
+
+def fill_blocks(document: Path, *, root: Path) -> str:
+    """The document with every block rendered. Raises SpecError for a template or row that does not exist."""
+    text = document.read_text("utf-8")
+    where = str(document)
+
+    def rendered(block: re.Match[str]) -> str:
+        return block.group(1) + _render(root / block["source"], where=where) + block.group(4)
+
+    return _BLOCK.sub(rendered, text)
+
+
+def _render(template: Path, *, where: str) -> str:
+    environment = Environment(
+        loader=FileSystemLoader(template.parent),
+        undefined=StrictUndefined,
+        autoescape=False,
+        trim_blocks=True,
+    )
+    folder = template.parent
+    environment.globals |= {
+        "cell": lambda table, **columns: _cell(folder / table, columns),
+        "rows": lambda table, **columns: _rows(folder / table, columns),
+    }
+    try:
+        text = environment.get_template(template.name).render()
+    except TemplateError as error:
+        raise SpecError(f"cannot be rendered: {error}", where=f"{where}: {template}") from error
+    return text.rstrip("\n") + "\n"
+
+
+def _cell(table: Path, columns: dict[str, object]) -> Row:
+    found = _rows(table, columns)
+    if len(found) != 1:
+        asked = ", ".join(f"{name}={value}" for name, value in columns.items())
+        raise SpecError(f"expected one row with {asked}, found {len(found)}", where=str(table))
+    return found[0]
+
+
+def _rows(table: Path, columns: dict[str, object]) -> list[Row]:
+    try:
+        with table.open(encoding="utf-8", newline="") as stream:
+            rows = list(csv.DictReader(stream))
+    except OSError as failure:
+        raise SpecError(f"cannot be read: {failure.strerror}", where=str(table)) from failure
+    unknown = [name for name in columns if rows and name not in rows[0]]
+    if unknown:
+        raise SpecError(f"expected a column {unknown[0]!r}, found {', '.join(rows[0])}", where=str(table))
+    return [Row(row) for row in rows if all(row[name] == str(value) for name, value in columns.items())]

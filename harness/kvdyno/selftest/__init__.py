@@ -1,0 +1,5 @@
+"""Self-test: does this build, on this host, measure what it says it measures?
+
+Generators against their laws, histograms against another library's, twins of one engine against each other,
+and the driver against other tools.
+"""

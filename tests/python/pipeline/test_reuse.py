@@ -1,0 +1,152 @@
+"""What a resumed sweep measures again: blocks stay whole, loads and seeds are a run's own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from fakes.drivers import build_fake
+from fakes.projects import make_project
+
+from kvdyno import pipeline
+from kvdyno.errors import Interrupted
+from kvdyno.model.point import Plan
+from kvdyno.model.project import Project
+from kvdyno.store import lock
+
+from .test_sweep import UNCAPPED, Diary
+
+EXPERIMENT = """\
+title: A test
+engines: [fakedb, {engine: fakedb, label: twin, twin_of: fakedb}]
+grid:
+  workload: [a]
+  dataset: [256MiB]
+cap: 2GiB
+repetitions: 3
+loads: 2
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    monkeypatch.delenv("KVDYNO_BUILD", raising=False)
+    monkeypatch.setattr(lock, "_default_path", lambda: tmp_path / "lock")
+    project = make_project(tmp_path, experiment=EXPERIMENT)
+    build_fake(project.binaries)
+    return project
+
+
+def planned(project: Project, text: str = EXPERIMENT) -> Plan:
+    (project.experiments / "test.yaml").write_text(text)
+    return pipeline.make_plan(project, pipeline.Request(experiment="test"))[1]
+
+
+def change(project: Project, number: int, **changes: object) -> None:
+    """Change the record of the run at that place of the plan's first sweep."""
+    for path in project.runs.glob("*/*/record.json"):
+        record = json.loads(path.read_text())
+        if record["order"] == number and not record["point"]["slug"].endswith(".load"):
+            path.write_text(json.dumps(record | changes))
+
+
+def load_names(project: Project) -> set[str]:
+    return {path.parent.parent.name for path in project.runs.glob("*.load-*/*/record.json")}
+
+
+def test_a_record_names_its_load_its_seed_and_the_repetitions_planned(project: Project) -> None:
+    result = pipeline.sweep(project, planned(project), how=UNCAPPED, observer=Diary())
+    assert [(r.repetition, r.load, r.repetitions_planned) for r in result.records] == [
+        (1, 1, 3),
+        (1, 1, 3),
+        (2, 2, 3),
+        (2, 2, 3),
+        (3, 1, 3),
+        (3, 1, 3),
+    ]
+    assert [r.point.properties["seed"] for r in result.records] == ["1", "1", "2", "2", "1", "1"]
+    assert len({r.point.dataset for r in result.records}) == 4, "two loads of each twin"
+    assert len(load_names(project)) == 4
+    for path in project.runs.glob("*.load-*/*/record.json"):
+        record = json.loads(path.read_text())
+        assert record["point"]["properties"]["seed"] == str(record["load"]) == str(record["seed"])
+
+
+def test_a_block_that_was_interrupted_is_measured_whole_again(project: Project) -> None:
+    whole = planned(project)
+    with pytest.raises(Interrupted):
+        pipeline.sweep(project, whole, how=UNCAPPED, observer=Diary(stop_after=4 + 2))
+    found = pipeline.look_up(project, whole, how=UNCAPPED)
+    assert found.records.keys() == {run.name for run in whole.runs[:2]}
+    assert found.partnerless == (whole.runs[2].name,)
+    result = pipeline.sweep(project, whole, how=UNCAPPED, observer=Diary())
+    assert (result.measured, result.reused) == (4, 2)
+    sweeps = [record.sweep_id for record in result.records]
+    assert sweeps[0::2] == sweeps[1::2], "partners are of one sweep"
+    stored = pipeline.stored(project, whole, uncapped=True)
+    assert [r.run_id for r in stored.values()] == [r.run_id for r in result.records]
+
+
+def test_a_partner_that_the_host_stopped_is_measured_again_with_its_block(project: Project) -> None:
+    whole = planned(project)
+    pipeline.sweep(project, whole, how=UNCAPPED, observer=Diary())
+    reason = {"reason": "", "exit_status": 1, "signal": None, "log_tail": "", "inherited": False}
+    change(project, 3, status="failed", failure=reason)
+    found = pipeline.look_up(project, whole, how=UNCAPPED)
+    assert found.partnerless == (whole.runs[3].name,)
+    assert len(found.records) == 4
+    change(project, 3, status="crash")
+    assert len(pipeline.reusable(project, whole, how=UNCAPPED)) == 6, "a crash is the run's own end"
+
+
+def test_two_halves_of_a_block_from_two_sweeps_are_no_block(project: Project) -> None:
+    whole = planned(project)
+    pipeline.sweep(project, whole, how=UNCAPPED, observer=Diary())
+    change(project, 5, sweep_id="20260101T000000-00000000")
+    assert whole.runs[4].name not in pipeline.reusable(project, whole, how=UNCAPPED)
+    assert len(pipeline.stored(project, whole, uncapped=True)) == 6, "a report shows what there is"
+
+
+def test_a_report_prefers_the_sweep_that_measured_the_whole_block(project: Project) -> None:
+    whole = planned(project)
+    first = pipeline.sweep(project, whole, how=UNCAPPED, observer=Diary())
+    force = pipeline.Confinement(uncapped=True, force=True)
+    with pytest.raises(Interrupted):
+        pipeline.sweep(project, whole, how=force, observer=Diary(stop_after=4 + 2))
+    stored = list(pipeline.stored(project, whole, uncapped=True).values())
+    assert len({record.sweep_id for record in stored[:2]}) == 1
+    assert stored[0].sweep_id != first.records[0].sweep_id
+    assert [r.run_id for r in stored[2:]] == [r.run_id for r in first.records[2:]]
+
+
+def test_a_run_from_another_load_is_another_run(project: Project) -> None:
+    whole = planned(project)
+    pipeline.sweep(project, whole, how=UNCAPPED, observer=Diary())
+    more = planned(project, EXPERIMENT.replace("loads: 2", "loads: 3"))
+    kept = pipeline.reusable(project, more, how=UNCAPPED)
+    assert {record.repetition for record in kept.values()} == {1, 2}
+    assert {record.repetition for record in pipeline.stored(project, more, uncapped=True).values()} == {1, 2}
+
+
+def test_a_record_without_load_and_seed_is_of_the_first_load(project: Project) -> None:
+    whole = planned(project)
+    pipeline.sweep(project, whole, how=UNCAPPED, observer=Diary())
+    for path in project.runs.glob("*/*/record.json"):
+        record = json.loads(path.read_text())
+        for name in ("load", "seed", "repetitions_planned"):
+            record.pop(name)
+        path.write_text(json.dumps(record))
+    kept = pipeline.reusable(project, whole, how=UNCAPPED)
+    assert {record.repetition for record in kept.values()} == {1, 3}
+
+
+def test_a_new_contender_brings_its_partners_back(project: Project) -> None:
+    whole = planned(project)
+    pipeline.sweep(project, whole, how=UNCAPPED, observer=Diary())
+    text = EXPERIMENT.replace(
+        "twin_of: fakedb}]", "twin_of: fakedb}, {engine: fakedb, options: {}, label: c, twin_of: fakedb}]"
+    )
+    found = pipeline.look_up(project, planned(project, text), how=UNCAPPED)
+    assert not found.records
+    assert len(found.partnerless) == 6
