@@ -6,8 +6,10 @@
 #include <thread>
 
 #include "counters.h"
+#include "durability.h"
 #include "drift.h"
 #include "info_log.h"
+#include "levels.h"
 #include "session.h"
 #include "settle.h"
 #include "watcher.h"
@@ -68,7 +70,13 @@ Status RocksFamily::Open(const OpenContext& context) {
 
 std::unique_ptr<Session> RocksFamily::NewSession() { return MakeSession(db_.get(), sync_); }
 
-Status RocksFamily::Settle() {
+std::optional<Durability> RocksFamily::durability(bool sync) const {
+  return DurabilityOf(options_, sync);
+}
+
+std::optional<uint64_t> RocksFamily::Debt() { return DebtOf(db_.get()); }
+
+Status RocksFamily::Settle(std::optional<uint64_t> /*debt_max*/) {
   if (Status flushed = Translate("flush", db_->Flush(rocksdb::FlushOptions())); !flushed.ok()) {
     return flushed;
   }

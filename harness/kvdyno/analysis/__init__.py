@@ -24,6 +24,7 @@ from .compare import compare
 from .estimate import estimates
 from .files import event_table, percentile_table, series_tables
 from .frame import axes_of, label_of, latest, mark_headline, point_columns, tidy
+from .gauges import machine_cautions
 from .ratios import ratios_to
 
 __all__ = ["analyse", "compare"]
@@ -104,6 +105,7 @@ def analyse(
             *cautions.unpaired(_named(ratios.apart, told), ambiguous=ratios.ambiguous),
             *design.layout(used, name=partial(_name_of, units=told)),
             *design.durability(used),
+            *machine_cautions(used, units=told),
             *_missing(plan, used),
             *wobbling,
             *series_cautions,
@@ -138,8 +140,9 @@ def _headline(experiment: Experiment, frame: pd.DataFrame) -> tuple[str, tuple[s
 
 
 def _baselines(experiment: Experiment, baseline: str, frame: pd.DataFrame) -> list[str]:
-    """Every contender that something is compared with: the experiment's, and those of tables and claims."""
-    others = [table.ratio_to for table in experiment.tables] + [c.relative_to for c in experiment.claims]
+    """Every contender that something is compared with: by the experiment, a figure, a table or a claim."""
+    others = [spec.ratio_to for spec in (*experiment.figures, *experiment.tables)]
+    others += [claim.relative_to for claim in experiment.claims]
     return [baseline, *(resolve_label(name, frame) for name in others if name)]
 
 

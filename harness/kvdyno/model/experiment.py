@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -18,6 +18,9 @@ AxisValue = str | int | float | bool
 
 #: Ratios this near to 1, as a share, are the same for all purposes, unless an experiment sets `same_within`.
 SAME_WITHIN = 0.05
+#: What caches hold when a run that starts from a snapshot begins (docs/formats.md, "Cache policies").
+CachePolicy = Literal["cold", "snapshot-read", "warm"]
+DEFAULT_CACHE: CachePolicy = "snapshot-read"
 
 
 class EngineChoice(Frozen):
@@ -70,6 +73,11 @@ class DeviceLimits(Frozen):
     write_iops: int | None = None
 
     @property
+    def holds_writes(self) -> bool:
+        """Whether writes are limited in any way."""
+        return bool(self.write_bytes_per_second or self.write_iops)
+
+    @property
     def text(self) -> str:
         """The rates in words: "reads at most 500 MiB/s and 90,000/s; writes at most 450 MiB/s"."""
         directions = (
@@ -85,7 +93,10 @@ class DeviceLimits(Frozen):
 
 
 class FigureSpec(Frozen):
-    """One figure: a kind from `plots/` bound to a metric and to axes of the grid."""
+    """One figure: a kind from `plots/` bound to a metric and to axes of the grid.
+
+    With `ratio_to`, paired ratios to that engine.
+    """
 
     id: str
     kind: str
@@ -97,6 +108,7 @@ class FigureSpec(Frozen):
     panels: tuple[str, ...] = ()
     where: Mapping[str, tuple[AxisValue, ...]] = Field(default_factory=dict)
     options: Mapping[str, Any] = Field(default_factory=dict)
+    ratio_to: str | None = None
 
 
 class TableSpec(Frozen):
@@ -154,6 +166,7 @@ class Experiment(Frozen):
     properties: Mapping[str, str] = Field(default_factory=dict)
     cap_bytes: int
     devices: Mapping[str, DeviceLimits] = Field(default_factory=dict)
+    cache: CachePolicy = DEFAULT_CACHE
     repetitions: int
     loads: int = 1
     phases: Phases

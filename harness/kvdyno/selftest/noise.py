@@ -47,8 +47,8 @@ def twin_noise(
 ) -> tuple[TwinNoise, ...]:
     """An entry per engine, point, phase and metric.
 
-    `pairs`: engine, axes, phase, metric, unit, log (the logarithm of a repetition's ratio). `comparisons`: the
-    same keys, low, high, differs (what the verdict says).
+    `pairs`: engine, axes, phase, metric, unit, log (the logarithm of a repetition's ratio). `comparisons`:
+    the same keys, low, high, differs (what the verdict says).
     """
     keys = ["engine", *axes, "phase", "metric", "unit"]
     compared = {
@@ -62,7 +62,7 @@ def twin_noise(
         found.append(
             TwinNoise(
                 engine=str(engine),
-                axes={a: v for a, v in zip(axes, values, strict=True) if v is not None},
+                axes={a: v for a, v in zip(axes, values, strict=True) if isinstance(v, (str, int, float))},
                 phase=str(phase),
                 metric=str(metric),
                 unit=str(unit),
