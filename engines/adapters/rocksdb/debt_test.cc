@@ -33,6 +33,7 @@ TEST_F(RocksDebt, HoldsLevel0OnceThatIsDue) {
   rocksdb::Options options;
   options.create_if_missing = true;
   options.disable_auto_compactions = true;  // what is due stays
+  options.compression = rocksdb::kNoCompression;
   options.level0_file_num_compaction_trigger = 2;
   rocksdb::DB* opened = nullptr;
   ASSERT_TRUE(rocksdb::DB::Open(options, directory_, &opened).ok());
