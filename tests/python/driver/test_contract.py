@@ -146,7 +146,8 @@ def test_aged_data_verifies_and_each_phase_pays_its_debt(binary: Path, tmp_path:
     verify = binary.name != "kvdyno-noop"
     left = drive(tmp_path, keys | mix | {"mix.seed": 2, "verify": str(verify).lower()}, "-run", binary=binary)
     assert left.status == 0, left.err
-    assert [phase["name"] for phase in left.outcome["phases"]] == ["warmup", "rest", "measure", "drain", "run"]
+    names = [phase["name"] for phase in left.outcome["phases"]]
+    assert names == ["warmup", "rest", "measure", "drain", "run"]
     if "debt" in left.metrics("run"):
         assert left.metrics("rest")["debt"] <= left.metrics("warmup")["debt.begin"]
         assert left.metrics("drain")["debt"] <= left.metrics("measure")["debt.begin"]
