@@ -18,8 +18,9 @@ class TwinNoise(Frozen):
     """Twins of one engine at one point, by one metric.
 
     `pairs` are repetitions in which both twins ran, `sd_log` the standard deviation of the logarithm of their
-    ratio over those. `comparisons` are groups of `HostNoise.repetitions` repetitions, each compared as a report
-    would: in `covered` of them the 95 % interval holds 1, in `false_alarms` the verdict says that they differ.
+    ratio over those. `comparisons` are groups of `HostNoise.repetitions` repetitions, each compared as a
+    report would: in `covered` of them the 95 % interval holds 1, in `false_alarms` the verdict says that they
+    differ.
     """
 
     engine: str

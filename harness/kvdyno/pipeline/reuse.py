@@ -37,9 +37,9 @@ class Reuse:
 def stored(project: Project, whole: Plan, *, uncapped: bool = False) -> Mapping[str, Record]:
     """The records of this plan's runs on this host, by run name.
 
-    A block's are those of the latest sweep that measured all of it conclusively; where there is no such sweep,
-    each run's latest, but a conclusive one if any. They bear the plan's names, whatever they were called when
-    they were measured.
+    A block's are those of the latest sweep that measured all of it conclusively; where there is no such
+    sweep, each run's latest, but a conclusive one if any. They bear the plan's names, whatever they were
+    called when they were measured.
     """
     candidates = _by_run(whole, (r for r in _records(project, whole) if r.runner.capped != uncapped))
     found: dict[str, Record] = {}

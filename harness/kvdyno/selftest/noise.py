@@ -47,8 +47,8 @@ def twin_noise(
 ) -> tuple[TwinNoise, ...]:
     """An entry per engine, point, phase and metric.
 
-    `pairs`: engine, axes, phase, metric, unit, log (the logarithm of a repetition's ratio). `comparisons`: the
-    same keys, low, high, differs (what the verdict says).
+    `pairs`: engine, axes, phase, metric, unit, log (the logarithm of a repetition's ratio). `comparisons`:
+    the same keys, low, high, differs (what the verdict says).
     """
     keys = ["engine", *axes, "phase", "metric", "unit"]
     compared = {
