@@ -16,12 +16,12 @@ FUZZ ?= 10000000
 IMAGES ?=
 BASE_IMAGE ?=
 # What holds the engines that the runner runs.
-ENGINES_READY = $(if $(filter docker,$(RUNNER)),images-needed,build)
+ENGINES_READY = $(if $(filter docker,$(RUNNER)),images-needed,engines-needed)
 KVDYNO := .venv/bin/kvdyno
 PY := .venv/bin/python
 
 .PHONY: help experiment plan test test-cpp test-python lint tidy format prose sanitize bench-driver bench-chunkstore stress fuzz \
-        images images-needed harness-image clean-room packages venv build tests-built lock doctor clean distclean
+        engines engines-needed engines-test images images-needed harness-image clean-room packages venv build tests-built lock doctor clean distclean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' Makefile
@@ -82,6 +82,17 @@ fuzz: tests-built  ## Run the chunk store's decoders on FUZZ mutations of their 
 	@for corpus in engines/chunkstore/fuzz/corpus/*; do \
 	  build/bin/chunkstore_fuzz_$$(basename $$corpus)_replay $$corpus --mutations $(FUZZ) || exit 1; \
 	done
+
+engines: build  ## Build every version of an engine that engines/versions.yaml lists (long)
+	@harness/setup.sh versions
+	@$(KVDYNO) engines build
+
+engines-needed: build
+	@harness/setup.sh versions --experiment $(EXPERIMENT) $(if $(ENGINES),--engines $(ENGINES))
+	@$(KVDYNO) engines build --experiment $(EXPERIMENT) $(if $(ENGINES),--engines $(ENGINES))
+
+engines-test: engines tests-built  ## Run the conformance suite on every version of an engine (long)
+	@$(KVDYNO) engines build --test
 
 images: venv  ## Build an image of every engine (IMAGES=), for RUNNER=docker; no registry needed
 	@harness/setup.sh docker

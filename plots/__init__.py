@@ -42,9 +42,10 @@ class Binding:
     """How a table's columns become a figure.
 
     `x`, `series` and `panels` are columns: where a point stands, what distinguishes marks (the first of them
-    by colour, all of them in the legend), and what gets axes of its own. `label` and `unit` name the value.
-    `units` are the columns' own ("byte", "s"). `contenders` fixes the colours: a value of the first series
-    column has the same colour in every figure that names the same contenders.
+    by colour, all of them in the legend), and what gets axes of its own. `label` and `unit` name the value,
+    `reference` is one to compare it with. `units` are the columns' own ("byte", "s"). `contenders` fixes the
+    colours: a value of the first series column has the same colour in every figure that names the same
+    contenders.
     """
 
     title: str = ""
@@ -53,6 +54,7 @@ class Binding:
     panels: tuple[str, ...] = ()
     label: str = ""
     unit: str = ""
+    reference: float | None = None
     units: Mapping[str, str] = field(default_factory=dict)
     contenders: tuple[str, ...] = ()
     caption: str = ""

@@ -178,6 +178,8 @@ def panel_text(column: str, value: Any, binding: Binding) -> str:
 def value_axis(axes: Axes, values: Iterable[float], binding: Binding, *, log: bool, from_zero: bool) -> None:
     """Label and ticks of the value axis, in the unit that suits the largest value."""
     finite = [v for v in values if math.isfinite(v)]
+    if binding.reference is not None:
+        axes.axhline(binding.reference, color=QUIET, linewidth=0.9, linestyle="--", zorder=1)
     divisor, unit = scale_for(max(map(abs, finite), default=1.0) or 1.0, binding.unit)
     place = axes.get_subplotspec()
     first = place is None or place.is_first_col()

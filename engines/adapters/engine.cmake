@@ -28,6 +28,10 @@ function(kvdyno_add_engine name)
   add_executable(kvdyno-${name} ${PROJECT_SOURCE_DIR}/engines/driver/main.cc)
   target_link_libraries(kvdyno-${name} PRIVATE ${name}_adapter kvdyno_driver kvdyno_flags)
   add_dependencies(engines kvdyno-${name})
+  if(KVDYNO_ENGINE_PREFIX)
+    set_target_properties(kvdyno-${name} PROPERTIES
+      BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN/../lib")
+  endif()
 
   if(KVDYNO_TESTS)
     kvdyno_test_engine(${name})
@@ -60,15 +64,33 @@ endfunction()
 # Makes the imported target <target> of an installed library and one of its headers, if both exist.
 # Asks the file system rather than the library's CMake package: Debian's RocksDB package wants the
 # development files of every compression library, which linking to the shared library does not.
+#
+# KVDYNO_ENGINE_PREFIX comes first where it holds the library: a folder that `kvdyno engines build`
+# filled. Drivers belong into its bin/, and load the library from its lib/. Whoever links the target sees
+# KVDYNO_LIBRARY_ORIGIN and KVDYNO_LIBRARY_FLAGS, texts for LibraryFacts.
 function(kvdyno_find_library target library)
-  find_library(KVDYNO_${library}_LIBRARY ${library})
-  find_path(KVDYNO_${library}_INCLUDE_DIR NAMES ${ARGN})
-  mark_as_advanced(KVDYNO_${library}_LIBRARY KVDYNO_${library}_INCLUDE_DIR)
-  if(KVDYNO_${library}_LIBRARY AND KVDYNO_${library}_INCLUDE_DIR AND NOT TARGET ${target})
+  if(TARGET ${target})
+    return()
+  endif()
+  set(origin built)
+  set(file ${KVDYNO_ENGINE_PREFIX}/lib/lib${library}.so)
+  set(headers ${KVDYNO_ENGINE_PREFIX}/include)
+  if(NOT KVDYNO_ENGINE_PREFIX OR NOT EXISTS ${file})
+    find_library(KVDYNO_${library}_LIBRARY ${library})
+    find_path(KVDYNO_${library}_INCLUDE_DIR NAMES ${ARGN})
+    mark_as_advanced(KVDYNO_${library}_LIBRARY KVDYNO_${library}_INCLUDE_DIR)
+    set(file ${KVDYNO_${library}_LIBRARY})
+    set(headers ${KVDYNO_${library}_INCLUDE_DIR})
+    set(origin system)
+    set(KVDYNO_LIBRARY_FLAGS "")
+  endif()
+  if(file AND headers)
     add_library(${target} UNKNOWN IMPORTED)
     set_target_properties(${target} PROPERTIES
       IMPORTED_GLOBAL TRUE
-      IMPORTED_LOCATION ${KVDYNO_${library}_LIBRARY}
-      INTERFACE_INCLUDE_DIRECTORIES ${KVDYNO_${library}_INCLUDE_DIR})
+      IMPORTED_LOCATION ${file}
+      INTERFACE_INCLUDE_DIRECTORIES ${headers}
+      INTERFACE_COMPILE_DEFINITIONS
+        "KVDYNO_LIBRARY_ORIGIN=\"${origin}\";KVDYNO_LIBRARY_FLAGS=\"${KVDYNO_LIBRARY_FLAGS}\"")
   endif()
 endfunction()

@@ -43,6 +43,13 @@ Status CheckProgressDescriptor(int64_t fd) {
                                  std::to_string(fd));
 }
 
+// An engine that cannot be asked to finish what ageing left behind pays for it while measured.
+Status CheckAge(const Settings& settings, const Adapter& adapter) {
+  if (!settings.ages() || adapter.can_settle()) return Status::Ok();
+  return Status::InvalidArgument("age: expected an engine that can settle, got " +
+                                 adapter.engine_name() + ", which cannot; leave age at 0");
+}
+
 int Answer(Action action, const Properties& properties, Adapter* adapter) {
   std::string text;
   if (action == Action::kHelp) text = HelpText(properties, adapter->options());
@@ -104,6 +111,7 @@ int DriverMain(int argc, char** argv) {
 
   const Settings& settings = properties.settings();
   status = settings.Check(engine);
+  if (status.ok()) status = CheckAge(settings, *adapter);
   if (status.ok()) status = CheckPlaces(settings);
   if (status.ok()) status = CheckProgressDescriptor(settings.progress_fd);
   std::unique_ptr<Workload> workload;

@@ -24,8 +24,9 @@ TEST_F(Driver, RunsAllPhasesAndSpansInOrder) {
   ASSERT_EQ(
       Drive({"-load", "-run"}, {"recordcount=100", "operationcount=50", "warmup.operations=20"}),
       0);
-  EXPECT_EQ(PhaseNames(), (Names{"load", "settle", "build", "warmup", "measure", "drain", "run"}));
-  EXPECT_EQ(engine_.calls["settle"], 2u);
+  EXPECT_EQ(PhaseNames(),
+            (Names{"load", "settle", "build", "warmup", "rest", "measure", "drain", "run"}));
+  EXPECT_EQ(engine_.calls["settle"], 3u);
   EXPECT_EQ(engine_.calls["close"], 1u);
   EXPECT_EQ(Phase("run")["covers"], (Names{"measure", "drain"}));
   EXPECT_EQ(Phase("build")["covers"], (Names{"load", "settle"}));
@@ -36,6 +37,9 @@ TEST_F(Driver, RunsAllPhasesAndSpansInOrder) {
   EXPECT_GE(seconds("run"), seconds("measure") + seconds("drain")) << "nothing between is free";
   EXPECT_TRUE(Phase("drain")["metrics"].contains("disk.used"));
   EXPECT_TRUE(Phase("run")["metrics"].contains("disk.used"));
+  EXPECT_GT(MetricOf("load", "open.seconds"), 0);
+  EXPECT_FALSE(Phase("measure")["metrics"].contains("open.seconds"));
+  EXPECT_FALSE(Phase("build")["metrics"].contains("open.seconds"));
   EXPECT_FALSE(Phase("measure")["metrics"].contains("disk.used")) << "nobody walks before drain";
   EXPECT_EQ(OutcomeJson()["status"], "ok");
 }
@@ -71,8 +75,9 @@ TEST_F(Driver, PhasesCanBeLeftOut) {
   ASSERT_EQ(Drive({"-load"}, {"settle=false"}), 0);
   EXPECT_EQ(PhaseNames(), (Names{"load", "build"}));
   EXPECT_EQ(Phase("build")["covers"], Names{"load"});
-  ASSERT_EQ(Drive({"-run"}, {"operationcount=5", "drain=false"}), 0);
-  EXPECT_EQ(PhaseNames(), (Names{"measure", "run"}));
+  ASSERT_EQ(
+      Drive({"-run"}, {"operationcount=5", "drain=false", "warmup.operations=5", "rest=false"}), 0);
+  EXPECT_EQ(PhaseNames(), (Names{"warmup", "measure", "run"}));
   EXPECT_EQ(Phase("run")["covers"], Names{"measure"});
   EXPECT_EQ(Phase("run")["seconds"], Phase("measure")["seconds"]);
   EXPECT_EQ(engine_.calls["settle"], 0u);
@@ -276,6 +281,101 @@ TEST_F(Driver, OpenLoopTellsHowManyStartsItMissed) {
   EXPECT_EQ(MetricOf("measure", "arrivals.missed"), 0);
   ASSERT_EQ(Drive({"-run"}, {"operationcount=5"}), 0);
   EXPECT_FALSE(Phase("measure")["metrics"].contains("arrivals.missed"));
+}
+
+// One get lasts longer than the phase. What arrived meanwhile had waited for up to half a second
+// when the phase ended, and is part of what a user would have seen.
+TEST_F(Driver, OpenLoopCountsHowLongUnstartedOperationsHadWaited) {
+  engine_.hook = [](std::string_view call, std::string_view) {
+    if (call == "get") std::this_thread::sleep_for(std::chrono::milliseconds(1200));
+    return Status::Ok();
+  };
+  ASSERT_EQ(Drive({"-load", "-run"}, {"recordcount=10", "readproportion=1", "updateproportion=0",
+                                      "target=100", "measure.seconds=1"}),
+            0);
+  EXPECT_EQ(MetricOf("measure", "operations"), 1);
+  EXPECT_EQ(MetricOf("measure", "read.operations"), 1);
+  EXPECT_EQ(MetricOf("measure", "arrivals.missed"), 99);
+  // Waits of 10, 20 ... 990 ms, whatever the machine's speed, and the one get.
+  EXPECT_NEAR(MetricOf("measure", "read.latency.p50"), 500e6, 1e6);
+  EXPECT_NEAR(MetricOf("measure", "read.latency.p90"), 900e6, 1e6);
+  EXPECT_NEAR(MetricOf("measure", "read.latency.min"), 10e6, 1e5);
+  EXPECT_GE(MetricOf("measure", "read.service.min"), 1200e6);
+  EXPECT_NE(Output("latency.hlog").find("measure.read"), std::string::npos);
+}
+
+// Far more than can be entered one by one.
+TEST_F(Driver, VeryManyUnstartedOperationsAreCountedInLots) {
+  engine_.hook = [](std::string_view call, std::string_view) {
+    if (call == "get") std::this_thread::sleep_for(std::chrono::milliseconds(400));
+    return Status::Ok();
+  };
+  ASSERT_EQ(Drive({"-load", "-run"}, {"recordcount=10", "readproportion=1", "updateproportion=0",
+                                      "target=1e11", "measure.seconds=0.2"}),
+            0);
+  EXPECT_NEAR(MetricOf("measure", "arrivals.missed"), 0.2e11, 1e6);
+  EXPECT_NEAR(MetricOf("measure", "read.latency.p50"), 100e6, 1e6);
+}
+
+TEST_F(Driver, UnstartedOperationsAreOfTheMixsShares) {
+  engine_.hook = [](std::string_view call, std::string_view) {
+    if (call == "get" || call == "put") std::this_thread::sleep_for(std::chrono::seconds(1));
+    return Status::Ok();
+  };
+  ASSERT_EQ(
+      Drive({"-load", "-run"}, {"recordcount=10", "readproportion=0.9", "updateproportion=0.1",
+                                "target=10000", "measure.seconds=0.5", "arrivals=poisson"}),
+      0);
+  EXPECT_NEAR(MetricOf("measure", "arrivals.missed"), 5000, 500) << "as many as were drawn";
+  std::istringstream log(Output("latency.hlog"));
+  int operations = 0;
+  for (std::string line; std::getline(log, line);) {
+    operations += line.starts_with("Tag=measure.read,") || line.starts_with("Tag=measure.update,");
+  }
+  EXPECT_EQ(operations, 2) << "also of the one that never started";
+}
+
+TEST_F(Driver, TimeToNineTenthsOfTheFinalRate) {
+  std::atomic<int> gets{0};
+  engine_.hook = [&](std::string_view call, std::string_view) {
+    if (call != "get") return Status::Ok();
+    // A second of slow ones first.
+    std::this_thread::sleep_for(std::chrono::milliseconds(++gets <= 10 ? 100 : 2));
+    return Status::Ok();
+  };
+  ASSERT_EQ(Drive({"-load", "-run"}, {"recordcount=10", "readproportion=1", "updateproportion=0",
+                                      "measure.seconds=3"}),
+            0);
+  EXPECT_GE(MetricOf("measure", "throughput.time_to_90"), 1.0);
+  EXPECT_FALSE(Phase("load")["metrics"].contains("throughput.time_to_90")) << "it is too short";
+  EXPECT_FALSE(Phase("drain")["metrics"].contains("throughput.time_to_90"));
+  EXPECT_FALSE(Phase("run")["metrics"].contains("throughput.time_to_90"));
+}
+
+TEST_F(Driver, SaysWhatAWriteSurvives) {
+  ASSERT_EQ(DriveWith({"--describe"}), 0);
+  const nlohmann::json described = nlohmann::json::parse(output_)["engine"]["durability"];
+  EXPECT_EQ(described["process"], "kept");
+  EXPECT_EQ(described["power"], "lost");
+  EXPECT_EQ(described["power_loss_seconds"], nullptr);
+  ASSERT_EQ(Drive({"-load"}, {"recordcount=5", "sync=true"}), 0);
+  const nlohmann::json in_force = OutcomeJson()["engine"]["durability"];
+  EXPECT_EQ(in_force["power"], "kept");
+  EXPECT_EQ(in_force["power_loss_seconds"], 0);
+}
+
+TEST_F(Driver, SaysWhichPropertiesShapeAgedData) {
+  ASSERT_EQ(DriveWith({"--describe"}), 0);
+  const nlohmann::json description = nlohmann::json::parse(output_);
+  std::set<std::string> aged;
+  for (const auto& property : description["properties"]) {
+    if (property["shapes_aged_data"]) aged.insert(property["name"]);
+  }
+  EXPECT_EQ(aged, (std::set<std::string>{"requestdistribution", "zipfian_const", "scattered",
+                                         "hotspotdatafraction", "hotspotopnfraction",
+                                         "exponential.percentile", "exponential.frac"}));
+  EXPECT_EQ(description["phases"], (Names{"load", "settle", "build", "age", "age-settle", "warmup",
+                                          "rest", "measure", "drain", "run"}));
 }
 
 TEST_F(Driver, SlowOperationsAreToldInTheRowTheyBelongTo) {

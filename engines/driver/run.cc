@@ -64,14 +64,17 @@ Run::Run(const Workload& workload, Adapter* adapter, StopSignal* stop)
       clock_(FastClock::Calibrate()),
       sampler_(adapter, settings_.data_dir),
       new_keys_(static_cast<uint64_t>(settings_.record_count),
-                static_cast<uint64_t>(settings_.thread_count)) {}
+                static_cast<uint64_t>(settings_.thread_count)),
+      records_(static_cast<uint64_t>(settings_.record_count)) {}
 
 bool Run::Execute(Outcome* outcome) {
   outcome_ = outcome;
+  const uint64_t begin_ns = NowNs();
   if (Status status = adapter_->Open(OpenContextOf(settings_)); !status.ok()) {
     outcome->error = std::move(status);
     return false;
   }
+  open_seconds_ = static_cast<double>(NowNs() - begin_ns) * 1e-9;
   if (Status status = MakeClients(); status.ok()) {
     Phases();
   } else {
@@ -169,33 +172,55 @@ bool Run::Load() {
   const PhaseResult& load = outcome_->phases.back();
   std::fputs(FinalLines("Load", load.seconds, load.tally->operations()).c_str(), stdout);
   if (!done) return false;
-  const bool settled = SettlePhase("settle", settings_.settle);
+  const bool settled = SettlePhase("settle", settings_.settle, std::nullopt);
   EndSpan("build", 0);
-  return settled && Rest(settings_.sleep_after_load);
+  return settled && Age() && Pause(settings_.sleep_after_load);
+}
+
+// Outside of the span: what a load costs does not depend on what happens to its data later.
+bool Run::Age() {
+  if (!settings_.ages()) return true;
+  const Limits limits = {.operations = workload_.AgeOperations()};
+  if (!WorkPhase("age", limits, Stream::kAge)) return false;
+  const bool settled = SettlePhase("age-settle", settings_.settle, std::nullopt);
+  WeighStore();
+  return settled;
+}
+
+// What a warm-up leaves undone is its own, not the measured phase's.
+bool Run::WarmUp() {
+  if (settings_.warmup_operations == 0 && settings_.warmup_seconds == 0) return true;
+  const Limits limits = {
+      .operations = OrUnlimited(static_cast<uint64_t>(settings_.warmup_operations)),
+      .seconds = settings_.warmup_seconds};
+  const std::optional<uint64_t> debt = DebtNow();
+  return WorkPhase("warmup", limits, Stream::kMix) && SettlePhase("rest", settings_.rest, debt);
 }
 
 void Run::Transact() {
-  const Limits warmup = {
-      .operations = OrUnlimited(static_cast<uint64_t>(settings_.warmup_operations)),
-      .seconds = settings_.warmup_seconds};
-  const bool warms_up = settings_.warmup_operations > 0 || settings_.warmup_seconds > 0;
-  if (warms_up && !WorkPhase("warmup", warmup, Stream::kMix)) return;
-
+  if (!WarmUp()) return;
   const Limits limits = {
       .operations = OrUnlimited(static_cast<uint64_t>(settings_.operation_count)),
       .bytes_written = OrUnlimited(settings_.measure_bytes),
       .seconds = settings_.measure_seconds};
   const size_t first = outcome_->phases.size();
+  const std::optional<uint64_t> debt = DebtNow();
   const bool done = WorkPhase("measure", limits, Stream::kMix);
   const PhaseResult& measure = outcome_->phases.back();
   std::fputs(FinalLines("Run", measure.seconds, measure.tally->operations()).c_str(), stdout);
   if (!done) return;
-  SettlePhase("drain", settings_.drain);
+  SettlePhase("drain", settings_.drain, debt);
   EndSpan("run", first);
 }
 
+std::optional<uint64_t> Run::DebtNow() const {
+  const Counter* debt = Find(border_, kDebt);
+  if (debt == nullptr) return std::nullopt;
+  return static_cast<uint64_t>(debt->value);
+}
+
 // An interruption ends it early.
-bool Run::Rest(double seconds) {
+bool Run::Pause(double seconds) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
   while (!stop_->requested() && std::chrono::steady_clock::now() < end) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -209,18 +234,32 @@ bool Run::WorkPhase(const std::string& name, const Limits& limits, Stream stream
   if (probe_ != nullptr) probe_->Begin();
   PhaseWork shared(limits, clients_.size(), workload_.paced(stream), clock_);
   crew_->Run([&](uint64_t i) { clients_[i]->Work(stream, &shared); });
-  End();
+  End(stream);
+  PhaseResult& phase = outcome_->phases.back();
   // The phase does not wait for a write of the probe, which may hang in a stall.
-  if (probe_ != nullptr) outcome_->phases.back().probe = probe_->End();
+  if (probe_ != nullptr) phase.probe = probe_->End();
+  const OperationTally* inserts = phase.tally->of(Operation::kInsert);
+  const uint64_t inserted = inserts == nullptr ? 0 : inserts->completed();
+  records_ = stream == Stream::kLoad ? inserted : records_ + inserted;
   return !stop_->requested();
 }
 
-bool Run::SettlePhase(const std::string& name, bool asked) {
+bool Run::SettlePhase(const std::string& name, bool asked, std::optional<uint64_t> debt_max) {
   if (!asked || !adapter_->can_settle()) return true;
   Begin(name, {}, false);
-  if (Status status = adapter_->Settle(); !status.ok()) stop_->Fail({std::move(status)});
-  End();
+  if (Status status = adapter_->Settle(debt_max); !status.ok()) stop_->Fail({std::move(status)});
+  End(std::nullopt);
+  if (debt_max && !stop_->requested()) SayDebtThatStays(*debt_max);
   return !stop_->requested();
+}
+
+// No failure: some engines decide for themselves what to do when, and the metrics show it.
+void Run::SayDebtThatStays(uint64_t debt_max) const {
+  const std::optional<uint64_t> debt = DebtNow();
+  if (!debt || *debt <= debt_max) return;
+  std::fprintf(stderr, "%s: expected a debt of at most %llu bytes at the end, got %llu\n",
+               outcome_->phases.back().name.c_str(), static_cast<unsigned long long>(debt_max),
+               static_cast<unsigned long long>(*debt));
 }
 
 void Run::Begin(const std::string& name, const Limits& limits, bool clients_work) {
@@ -232,18 +271,47 @@ void Run::Begin(const std::string& name, const Limits& limits, bool clients_work
   current_.start_ns = NowNs();
 }
 
-void Run::End() {
+// Entering operations that nobody started takes time, which is no phase's.
+void Run::End(std::optional<Stream> worked) {
   current_.seconds = static_cast<double>(NowNs() - current_.start_ns) * 1e-9;
   border_ = observer_->SampleBorder();
   current_.after = border_;
+  if (outcome_->phases.empty()) current_.open_seconds = open_seconds_;
+  if (worked && workload_.paced(*worked)) {
+    crew_->Run([&](uint64_t i) { clients_[i]->BookUnstarted(*worked); });
+    border_ = observer_->SampleBorder();
+  }
   current_.tally = observer_->EndPhase();
+  if (worked) AddCurve();
   outcome_->phases.push_back(current_);
 }
 
+// What clients did after their last marks belongs to the last moment.
+void Run::AddCurve() {
+  auto curve = std::make_shared<RateCurve>();
+  for (const auto& client : clients_) curve->Merge(client->curve());
+  const uint64_t operations = current_.tally->operations();
+  const uint64_t booked = curve->total();
+  if (operations > booked && current_.seconds > 0) {
+    curve->Add(static_cast<uint64_t>(current_.seconds * 1e9) - 1, operations - booked);
+  }
+  current_.curve = std::move(curve);
+}
+
 // The walk through the store's folder takes time, CPU and reads: no phase pays for it.
-void Run::EndSpan(const std::string& name, size_t first) {
-  outcome_->phases.back().after.push_back(sampler_.DiskUsed());
+void Run::WeighStore() {
+  std::vector<Counter>& after = outcome_->phases.back().after;
+  after.push_back(sampler_.DiskUsed());
+  const double live = workload_.LiveBytes(records_);
+  const bool knows_live = workload_.keys_stay() || !settings_.do_transaction;
+  if (knows_live && live > 0) {
+    after.push_back({"space_amplification", after.back().value / live, "ratio", false});
+  }
   border_ = observer_->SampleBorder();
+}
+
+void Run::EndSpan(const std::string& name, size_t first) {
+  WeighStore();
   const std::span phases = std::span(outcome_->phases).subspan(first);
   outcome_->phases.push_back(MakeSpan(name, phases));
 }

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,16 +42,25 @@ class Run {
 
   // Each of these false when the run is over.
   bool Load();
-  bool Rest(double seconds);
+  bool Age();
+  bool WarmUp();
+  bool Pause(double seconds);
   bool WorkPhase(const std::string& name, const Limits& limits, Stream stream);
-  // Lets the engine finish its work; no phase when it was not asked to, or cannot.
-  bool SettlePhase(const std::string& name, bool asked);
+  // Lets the engine finish its work, down to a debt if one is given; no phase when it was not asked
+  // to, or cannot.
+  bool SettlePhase(const std::string& name, bool asked, std::optional<uint64_t> debt_max);
+  void SayDebtThatStays(uint64_t debt_max) const;
 
   void Transact();
   void Begin(const std::string& name, const Limits& limits, bool clients_work);
-  void End();
+  void End(std::optional<Stream> worked);
+  void AddCurve();
+  // Adds the store's size to the last phase.
+  void WeighStore();
   // Adds the span of the phases from number `first` on.
   void EndSpan(const std::string& name, size_t first);
+  // What the engine owes at this border, where it knows.
+  std::optional<uint64_t> DebtNow() const;
   void Finish();
   Status WriteEvents();
   Status WriteHistograms();
@@ -74,6 +84,8 @@ class Run {
   std::unique_ptr<Observer> observer_;
   PhaseResult current_;
   std::vector<Counter> border_;  // the sample that ended the last phase
+  double open_seconds_ = 0;
+  uint64_t records_ = 0;  // in the store, if the mix deletes none
 };
 
 }  // namespace kvdyno

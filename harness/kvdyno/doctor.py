@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -35,6 +35,23 @@ _DISTANT_FILE_SYSTEMS = frozenset({"nfs", "nfs4", "cifs", "9p", "virtiofs", "ove
 _FAST_CLOCKS = frozenset({"tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter"})
 
 
+_GAUGES: Mapping[str, str] = {
+    "disk.read_4k_p50_us": "4 KiB reads in {:.0f} us",
+    "disk.read_4k_p99_us": "99th percentile {:.0f} us",
+    "disk.write_mib_per_second": "sequential writes at {:.0f} MiB/s",
+    "cpu.loop_ms": "CPU loop in {:.2f} ms",
+}
+_COUNTED: Mapping[str, str] = {
+    "steal": "steal time",
+    "disk": "I/O of the data's disk",
+    "pressure": "pressure (PSI)",
+    "swap": "swap-ins",
+    "thermal": "thermal throttling",
+}
+
+Gauges = tuple[Mapping[str, float | None], Sequence[str]]
+
+
 @dataclass(frozen=True)
 class Finding:
     """One judgement. `bad`: sweeps cannot run; `warn`: results suffer; `ok` ones need no remedy."""
@@ -52,13 +69,17 @@ def examine(
     confinement: str | HostError,
     engines: Collection[str] | KvdynoError,
     docker: Facts | HostError,
+    gauges: Gauges,
+    counters: Mapping[str, bool],
+    restored: Sequence[str] = (),
     runner: RunnerName = "local",
 ) -> tuple[Finding, ...]:
     """Every judgement on what `runner` needs, good ones too, in a fixed order.
 
     `environment` holds the facts (docs/formats.md); `confinement` says how the runner enforces caps here, or
     why it cannot; `engines` are the runner's, or why there are none; `docker` holds the facts of the Docker
-    Engine, or why it is out of reach.
+    Engine, or why it is out of reach. `gauges` are those of a record, with why some are None; `counters` are
+    what the kernel counts for records; `restored` is what a killed sweep had changed and was put back.
     """
     facts = environment.facts
     needed = runner == "docker"
@@ -72,6 +93,9 @@ def examine(
         *_memory(facts),
         *_cpu(facts),
         _load(facts),
+        _gauges(gauges),
+        _counters(counters),
+        *_restored(restored),
         _clock(facts),
         _open_files(facts),
     )
@@ -219,6 +243,29 @@ def _load(facts: Facts) -> Finding:
     if busy > CPUS_BUSY_WARN:
         return Finding("warn", "other load", found, "see with top what runs, and end it")
     return Finding("ok", "other load", found)
+
+
+def _gauges(gauges: Gauges) -> Finding:
+    """What the disk and the CPU did just now."""
+    values, flaws = gauges
+    words = [text.format(value) for name, text in _GAUGES.items() if (value := values.get(name)) is not None]
+    if flaws:
+        remedy = "set KVDYNO_DATA to a folder on a local disk with room, that you may write"
+        return Finding("warn", "gauges", "; ".join([*words, *flaws]), remedy)
+    return Finding("ok", "gauges", ", ".join(words))
+
+
+def _counters(counters: Mapping[str, bool]) -> Finding:
+    """Which disturbances records can show. No remedy: kernels and hypervisors offer them or not."""
+    missing = [_COUNTED[kind] for kind, offered in counters.items() if not offered]
+    if missing:
+        return Finding("ok", "kernel counters", f"not visible here: {', '.join(missing)}")
+    return Finding("ok", "kernel counters", "all visible")
+
+
+def _restored(restored: Sequence[str]) -> Iterator[Finding]:
+    if restored:
+        yield Finding("ok", "put back", f"a killed sweep had changed {', '.join(restored)}")
 
 
 def _clock(facts: Facts) -> Finding:

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "kvdyno/base/crc32c.h"
 #include "options.h"
 
 namespace kvdyno {
@@ -57,6 +58,14 @@ class ChunkAdapter final : public Adapter {
            "(Gilad et al., EuroSys 2020, https://doi.org/10.1145/3342195.3387523).";
   }
 
+  std::optional<LibraryFacts> library() const override {
+    LibraryFacts facts = ProbeLibrary(reinterpret_cast<const void*>(&MakeAdapter), kAssertions);
+    facts.origin = "project";
+    facts.flags = KVDYNO_LIBRARY_FLAGS;
+    facts.checksum = ProbeChecksum([](std::string_view bytes) { return Crc32c(bytes); });
+    return facts;
+  }
+
   std::vector<std::string> caveats() const override {
     std::vector<std::string> caveats = {
         "reads verify checksums, in hardware where the processor can"};
@@ -66,6 +75,27 @@ class ChunkAdapter final : public Adapter {
             ? "tables and logs pass the page cache by; the caches are the store's own"
             : "tables and logs go through the page cache, which the memory budget does not count");
     return caveats;
+  }
+
+  std::optional<Durability> durability(bool sync) const override {
+    switch (options_.Resolved(sync, 0).durability) {
+      case chunkstore::Durability::kNone:
+        return Durability{.note = "a flush makes writes durable, nothing else does"};
+      case chunkstore::Durability::kAsync:
+        return Durability{.survives_process = true,
+                          .power_loss_seconds = options_.store.checkpoint_interval_s,
+                          .consistent_prefix = true,
+                          .note =
+                              "a put writes to a mapped file; a checkpoint syncs it once per "
+                              "checkpoint_interval, which the time that the sync takes adds to"};
+      case chunkstore::Durability::kSync:
+        break;
+    }
+    return Durability{.survives_process = true,
+                      .survives_power = true,
+                      .power_loss_seconds = 0,
+                      .consistent_prefix = true,
+                      .note = "a put syncs the mapped file that it writes to before it returns"};
   }
 
   OptionTable& options() override { return table_; }
@@ -79,7 +109,20 @@ class ChunkAdapter final : public Adapter {
     return std::make_unique<ChunkSession>(store_.get());
   }
 
-  Status Settle() override { return store_->Flush(); }
+  Status Settle(std::optional<uint64_t> debt_max) override {
+    return debt_max ? store_->PayDebt(*debt_max) : store_->Flush();
+  }
+
+  // Logs, which wait to be merged with their tables, and what waits to become logs.
+  std::optional<uint64_t> Debt() override {
+    double debt = 0;
+    for (const chunkstore::Statistic& statistic : store_->GetStatistics()) {
+      if (statistic.name == "log_debt" || statistic.name == "unflushed_bytes") {
+        debt += statistic.value;
+      }
+    }
+    return static_cast<uint64_t>(debt);
+  }
 
   void Sample(std::vector<Counter>* counters) override {
     double stalled = 0;

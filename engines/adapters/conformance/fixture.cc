@@ -47,7 +47,7 @@ void Conformance::Reopen() {
 }
 
 void Conformance::Settle() {
-  const Status settled = adapter_->Settle();
+  const Status settled = adapter_->Settle(std::nullopt);
   const Code expected = adapter_->can_settle() ? Code::kOk : Code::kUnsupported;
   EXPECT_EQ(settled.code(), expected) << settled.ToString();
 }

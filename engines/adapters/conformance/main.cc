@@ -32,7 +32,7 @@ int WriteAndDie(const char* directory, bool sync) {
   for (uint64_t i = 0; i < kCrashRecords; i++) {
     if (!session->Put(NumberedKey(i), RandomBytes(i, 800)).ok()) return 1;
   }
-  if (!sync && !adapter->Settle().ok()) return 1;
+  if (!sync && !adapter->Settle(std::nullopt).ok()) return 1;
   return std::raise(SIGKILL);
 }
 

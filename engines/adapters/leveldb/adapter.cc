@@ -6,10 +6,12 @@
 #include <leveldb/filter_policy.h>
 #include <leveldb/write_batch.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <memory>
 #include <string>
 
+#include "due_bytes.h"
 #include "env.h"
 #include "options.h"
 
@@ -97,6 +99,17 @@ class LevelAdapter final : public Adapter {
     return "Log-structured merge tree of Google, as packaged, its tables opened with random-access "
            "advice (https://github.com/google/leveldb).";
   }
+  std::optional<LibraryFacts> library() const override {
+    LibraryFacts facts =
+        ProbeLibrary(reinterpret_cast<const void*>(&leveldb::NewLRUCache), kAssertions);
+    facts.origin = KVDYNO_LIBRARY_ORIGIN;
+    facts.flags = KVDYNO_LIBRARY_FLAGS;
+    facts.checksum =
+        crc32c_extend == nullptr ? "software" : ProbeChecksum([](std::string_view bytes) {
+          return crc32c_extend(0, reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
+        });
+    return facts;
+  }
   std::vector<std::string> caveats() const override {
     std::vector<std::string> caveats = {
         "scans do not read ahead: tables carry random-access advice, LevelDB does not prefetch"};
@@ -107,6 +120,18 @@ class LevelAdapter final : public Adapter {
       caveats.emplace_back("reads do not verify checksums, which is LevelDB's default");
     }
     return caveats;
+  }
+  // A recovery goes on behind a damaged part of the log: what it finds need not be a prefix.
+  std::optional<Durability> durability(bool sync) const override {
+    if (!sync) {
+      return Durability{.survives_process = true,
+                        .note = "a put writes to the log with write(), which is synced by nothing"};
+    }
+    return Durability{.survives_process = true,
+                      .survives_power = true,
+                      .power_loss_seconds = 0,
+                      .consistent_prefix = true,
+                      .note = "a put syncs the log before it returns"};
   }
   std::vector<std::string> write_once_files() const override { return {"*.ldb"}; }
   OptionTable& options() override { return table_; }
@@ -121,6 +146,7 @@ class LevelAdapter final : public Adapter {
     const leveldb::Status opened = leveldb::DB::Open(LibraryOptions(), context.directory, &db);
     db_.reset(db);
     sync_ = context.sync;
+    settled_log_bytes_ = env_->log_bytes();
     return TranslateOpen(opened);
   }
 
@@ -130,12 +156,26 @@ class LevelAdapter final : public Adapter {
 
   // Compacting a range without keys writes the memtable out and compacts nothing else. LevelDB
   // reports a failure of background work at the next write, hence the empty one.
-  Status Settle() override {
+  Status Settle(std::optional<uint64_t>) override {
     const leveldb::Slice no_key;
     db_->CompactRange(&no_key, &no_key);
     env_->WaitForBackgroundWork();
     leveldb::WriteBatch empty;
-    return Translate("settle", db_->Write(leveldb::WriteOptions(), &empty));
+    const leveldb::Status written = db_->Write(leveldb::WriteOptions(), &empty);
+    settled_log_bytes_ = env_->log_bytes();
+    return Translate("settle", written);
+  }
+
+  // The memtables, unless nothing was written since they were flushed (an empty one takes memory
+  // too), and what compactions are due for. LevelDB adds its block cache to its own figure.
+  std::optional<uint64_t> Debt() override {
+    std::string tables;
+    db_->GetProperty("leveldb.sstables", &tables);
+    const uint64_t due = level::DueBytes(tables);
+    if (env_->log_bytes() == settled_log_bytes_) return due;
+    const auto memory = static_cast<uint64_t>(Property("leveldb.approximate-memory-usage"));
+    const uint64_t cache = cache_->TotalCharge();
+    return due + (memory > cache ? memory - cache : 0);
   }
 
   void Sample(std::vector<Counter>* counters) override {
@@ -186,6 +226,7 @@ class LevelAdapter final : public Adapter {
   level::Options options_;
   OptionTable table_;
   bool sync_ = false;
+  std::atomic<uint64_t> settled_log_bytes_ = 0;  // of the log, when all of it was in tables
 
   // The store uses what is declared before it.
   std::unique_ptr<level::Env> env_;

@@ -85,6 +85,9 @@ class MemoryAdapter final : public Adapter {
   std::vector<std::string> caveats() const override {
     return {"keeps everything in memory: a crash loses what came after the last settle"};
   }
+  std::optional<Durability> durability(bool) const override {
+    return Durability{.note = "a settle and a close write the store's file, nothing else does"};
+  }
   std::vector<std::string> write_once_files() const override { return {"memory.snapshot"}; }
   OptionTable& options() override { return table_; }
 
@@ -112,9 +115,12 @@ class MemoryAdapter final : public Adapter {
 
   // Written without the lock: no session is in use, Sample only reads, and it shall not wait for
   // the disk.
-  Status Settle() override {
+  Status Settle(std::optional<uint64_t>) override {
     return options_.persist ? memory::WriteSnapshot(directory_, store_.map) : Status::Ok();
   }
+
+  // Nothing is ever reorganised.
+  std::optional<uint64_t> Debt() override { return 0; }
 
   void Sample(std::vector<Counter>* counters) override {
     const std::lock_guard lock(store_.mutex);
@@ -125,7 +131,7 @@ class MemoryAdapter final : public Adapter {
   Status Close() override {
     if (!open_) return Status::Ok();
     open_ = false;
-    const Status settled = Settle();
+    const Status settled = Settle(std::nullopt);
     lock_ = {};
     return settled;
   }

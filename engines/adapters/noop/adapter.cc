@@ -24,10 +24,14 @@ class NoopAdapter final : public Adapter {
   std::vector<std::string> caveats() const override {
     return {"stores nothing: what it measures is the driver"};
   }
+  std::optional<Durability> durability(bool) const override {
+    return Durability{.note = "nothing is stored"};
+  }
   OptionTable& options() override { return table_; }
   Status Open(const OpenContext&) override { return Status::Ok(); }
   std::unique_ptr<Session> NewSession() override { return std::make_unique<NoopSession>(); }
-  Status Settle() override { return Status::Ok(); }
+  Status Settle(std::optional<uint64_t>) override { return Status::Ok(); }
+  std::optional<uint64_t> Debt() override { return 0; }
   void Sample(std::vector<Counter>*) override {}
   Status Close() override { return Status::Ok(); }
 

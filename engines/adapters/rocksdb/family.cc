@@ -6,7 +6,10 @@
 #include <thread>
 
 #include "counters.h"
+#include "durability.h"
+#include "drift.h"
 #include "info_log.h"
+#include "levels.h"
 #include "session.h"
 #include "settle.h"
 #include "watcher.h"
@@ -14,7 +17,7 @@
 // Inside the library, but in no public header, and so perhaps absent: a weak reference is null
 // then.
 namespace rocksdb::crc32c {
-std::string IsFastCrc32Supported() __attribute__((weak));
+uint32_t Extend(uint32_t crc, const char* bytes, size_t size) __attribute__((weak));
 }  // namespace rocksdb::crc32c
 
 namespace kvdyno::rocks {
@@ -24,10 +27,21 @@ RocksFamily::~RocksFamily() = default;
 
 std::string RocksFamily::engine_version() const { return rocksdb::GetRocksVersionAsString(); }
 
+std::optional<LibraryFacts> RocksFamily::library() const {
+  LibraryFacts facts =
+      ProbeLibrary(reinterpret_cast<const void*>(&rocksdb::GetRocksVersionAsString), kAssertions);
+  facts.origin = KVDYNO_LIBRARY_ORIGIN;
+  facts.flags = KVDYNO_LIBRARY_FLAGS;
+  if (rocksdb::crc32c::Extend != nullptr) {
+    facts.checksum = ProbeChecksum([](std::string_view bytes) {
+      return rocksdb::crc32c::Extend(0, bytes.data(), bytes.size());
+    });
+  }
+  return facts;
+}
+
 std::vector<std::string> RocksFamily::caveats() const {
-  if (rocksdb::crc32c::IsFastCrc32Supported == nullptr) return {};
-  const std::string support = rocksdb::crc32c::IsFastCrc32Supported();
-  if (support.starts_with("Supported")) return {};
+  if (library()->checksum != "software") return {};
   return {"this build of RocksDB computes crc32c, the checksum of its log, in software"};
 }
 
@@ -46,9 +60,7 @@ Status RocksFamily::Open(const OpenContext& context) {
   if (Status status = OpenInfoLog(context.directory, options, &options.info_log); !status.ok()) {
     return status;
   }
-  rocksdb::DB* db = nullptr;
-  const rocksdb::Status opened = rocksdb::DB::Open(options, context.directory, &db);
-  db_.reset(db);
+  const rocksdb::Status opened = OpenStore(options, context.directory, &db_);
   sync_ = context.sync;
   if (!opened.ok()) return TranslateOpen(opened);
   watcher_->Attach(db_.get());
@@ -58,7 +70,13 @@ Status RocksFamily::Open(const OpenContext& context) {
 
 std::unique_ptr<Session> RocksFamily::NewSession() { return MakeSession(db_.get(), sync_); }
 
-Status RocksFamily::Settle() {
+std::optional<Durability> RocksFamily::durability(bool sync) const {
+  return DurabilityOf(options_, sync);
+}
+
+std::optional<uint64_t> RocksFamily::Debt() { return DebtOf(db_.get()); }
+
+Status RocksFamily::Settle(std::optional<uint64_t> /*debt_max*/) {
   if (Status flushed = Translate("flush", db_->Flush(rocksdb::FlushOptions())); !flushed.ok()) {
     return flushed;
   }

@@ -12,12 +12,13 @@ function(kvdyno_add_rocksdb_engine name)
     return()
   endif()
 
-  file(STRINGS ${KVDYNO_rocksdb_INCLUDE_DIR}/rocksdb/version.h lines
+  get_target_property(headers engine::rocksdb INTERFACE_INCLUDE_DIRECTORIES)
+  file(STRINGS ${headers}/rocksdb/version.h lines
        REGEX "^#define ROCKSDB_(MAJOR|MINOR) ")
   string(REGEX REPLACE ".*MAJOR ([0-9]+).*MINOR ([0-9]+).*" "\\1.\\2" version "${lines}")
   if(version VERSION_LESS KVDYNO_ROCKSDB_OLDEST)
     message(STATUS "Engine ${name}: skipped, it needs RocksDB ${KVDYNO_ROCKSDB_OLDEST} or later, "
-                   "and ${KVDYNO_rocksdb_INCLUDE_DIR} has ${version}")
+                   "and ${headers} has ${version}")
     return()
   endif()
 

@@ -23,6 +23,14 @@ uint64_t NumberOf(rocksdb::DB* db, const std::string& property) {
   return value;
 }
 
+// An empty memtable takes memory too.
+uint64_t DebtOf(rocksdb::DB* db) {
+  const uint64_t entries =
+      NumberOf(db, Names::kNumEntriesActiveMemTable) + NumberOf(db, Names::kNumEntriesImmMemTables);
+  const uint64_t memtables = entries == 0 ? 0 : NumberOf(db, Names::kCurSizeAllMemTables);
+  return memtables + NumberOf(db, Names::kEstimatePendingCompactionBytes);
+}
+
 Levels LevelsOf(rocksdb::DB* db) {
   return {.immutable_memtables = NumberOf(db, Names::kNumImmutableMemTable),
           .level0_files = Level0Files(db),

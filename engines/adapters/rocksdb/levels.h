@@ -15,6 +15,9 @@ namespace kvdyno::rocks {
 // 0 when there is no such number.
 uint64_t NumberOf(rocksdb::DB* db, const std::string& property);
 
+// Bytes that flushes and due compactions would rewrite.
+uint64_t DebtOf(rocksdb::DB* db);
+
 Levels LevelsOf(rocksdb::DB* db);
 Stall StallOf(rocksdb::DB* db);
 

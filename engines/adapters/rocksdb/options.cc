@@ -5,12 +5,13 @@
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/table.h>
 #include <rocksdb/utilities/options_util.h>
-#include <rocksdb/version.h>
 
 #include <array>
 #include <cstdio>
 #include <utility>
 #include <vector>
+
+#include "drift.h"
 
 namespace kvdyno::rocks {
 
@@ -99,18 +100,6 @@ std::string NameOf(rocksdb::CompressionType type) {
     if (known.type == type) return known.name;
   }
   return "";
-}
-
-// A second cache, of blocks as they are on disk. RocksDB 8 has none any more.
-Status SetCompressedCache(uint64_t size, rocksdb::BlockBasedTableOptions* table) {
-  if (size == 0) return Status::Ok();
-#if ROCKSDB_MAJOR < 8
-  table->block_cache_compressed = rocksdb::NewLRUCache(size);
-  return Status::Ok();
-#else
-  static_cast<void>(table);
-  return Status::Unsupported("option compressed_cache_size: RocksDB has had none since version 8");
-#endif
 }
 
 // RocksDB's advice, and what it changed.

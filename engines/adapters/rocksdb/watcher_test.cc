@@ -141,7 +141,7 @@ TEST_F(Watched, AStopByLevel0IsSeenWithItsCause) {
 
   store_.gate->Open();
   Put(9);  // returns when the compaction has made room
-  ASSERT_TRUE(store_.Settle().ok());
+  ASSERT_TRUE(store_.Settle(std::nullopt).ok());
   const std::vector<Event> stalls = Take("stall");
   const auto stop = std::find_if(stalls.begin(), stalls.end(),
                                  [](const Event& event) { return event.state == "stop"; });
@@ -167,7 +167,7 @@ TEST_F(Watched, AStopByMemtablesBeginsWhenTheLastOneIsFull) {
   const uint64_t stopped_ns = NowNs();
   store_.gate->Open();
   writer.join();
-  ASSERT_TRUE(store_.Settle().ok());
+  ASSERT_TRUE(store_.Settle(std::nullopt).ok());
   const std::vector<Event> stalls = Take("stall");
   const auto first = std::find_if(stalls.begin(), stalls.end(),
                                   [](const Event& event) { return event.state == "stop"; });
@@ -180,7 +180,7 @@ TEST_F(Watched, AStopByMemtablesBeginsWhenTheLastOneIsFull) {
 
 TEST_F(Watched, JobsAreToldWithReasonAndBytes) {
   for (int key = 0; key < 500; ++key) Put(key % 70);
-  ASSERT_TRUE(store_.Settle().ok());
+  ASSERT_TRUE(store_.Settle(std::nullopt).ok());
   std::vector<Event> events;
   store_.TakeEvents(&events);
   const auto count = [&](const std::string& kind, const std::string& cause) {
@@ -215,7 +215,7 @@ TEST(Unwatched, NothingIsToldAndTheStoreWorks) {
   ASSERT_TRUE(store.Open({.directory = directory}).ok());
   std::unique_ptr<Session> session = store.NewSession();
   ASSERT_TRUE(session->Put("key", "value").ok());
-  ASSERT_TRUE(store.Settle().ok());
+  ASSERT_TRUE(store.Settle(std::nullopt).ok());
   std::vector<Counter> counters;
   store.Sample(&counters);
   EXPECT_TRUE(counters.empty());

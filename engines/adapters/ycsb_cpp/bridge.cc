@@ -206,7 +206,7 @@ class YcsbAdapter final : public Adapter {
 
   bool can_settle() const override { return false; }
 
-  Status Settle() override {
+  Status Settle(std::optional<uint64_t>) override {
     return Status::Unsupported(Where("settle") + ": YCSB-cpp's interface has no such operation");
   }
 

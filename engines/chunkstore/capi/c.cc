@@ -291,6 +291,10 @@ chunkstore_code chunkstore_flush(chunkstore_store* store, char** error) {
   return Return(store->store->Flush(), error);
 }
 
+chunkstore_code chunkstore_pay_debt(chunkstore_store* store, uint64_t log_bytes_max, char** error) {
+  return Return(store->store->PayDebt(log_bytes_max), error);
+}
+
 chunkstore_code chunkstore_compact(chunkstore_store* store, char** error) {
   return Return(store->store->Compact(), error);
 }

@@ -14,7 +14,6 @@ namespace chunkstore {
 
 namespace {
 
-constexpr uint64_t kRoundBytes = uint64_t{32} << 20;  // input of a round's jobs
 constexpr uint64_t kTickNs = 900'000'000;
 // A run without its index: itself and its extent, each with what the heap adds, and who points to
 // it.
@@ -204,17 +203,21 @@ Status Maintenance::FlushOldest() {
   return stage == nullptr ? Status::Ok() : FlushStage(stage);
 }
 
+Status Maintenance::FlushSealed() {
+  const auto stage = OldestSealed();
+  if (stage == nullptr) return Status::Ok();
+  Status status = FlushStage(stage);
+  state_.SetFlushError(status);
+  return status;
+}
+
 // A batch at a time, so that stages are flushed and space is given back in between.
 Status Maintenance::CompactAll() {
   if (Status status = FlushAll(); !status.ok()) return status;
   std::string from;
   do {
     const std::lock_guard one(state_.maintenance_mutex);
-    if (const auto stage = OldestSealed(); stage != nullptr) {
-      Status status = FlushStage(stage);
-      state_.SetFlushError(status);
-      if (!status.ok()) return status;
-    }
+    if (Status status = FlushSealed(); !status.ok()) return status;
     std::vector<Job> jobs;
     uint64_t bytes = 0;
     const std::vector<Chunk*>& chunks = state_.map().chunks();
@@ -255,15 +258,6 @@ std::vector<Job> Maintenance::SparseJobs() {
     bytes += funk.bytes();
   }
   return jobs;
-}
-
-void Maintenance::SurveyDebt() {
-  uint64_t debt = 0;
-  for (const Chunk* chunk : state_.map().chunks()) debt += chunk->funk().log_bytes();
-  log_debt_ = debt;
-  state_.slowdown_ns_per_byte.store(
-      policy_.SlowdownNsPerByte(debt, policy_.DebtLimit(state_.segments->live_bytes())),
-      std::memory_order_relaxed);
 }
 
 // Touches every run: once a second is often enough.

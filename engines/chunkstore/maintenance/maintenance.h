@@ -22,6 +22,8 @@ namespace chunkstore {
 
 class PieceWriter;
 
+inline constexpr uint64_t kRoundBytes = uint64_t{32} << 20;  // input of a round's jobs
+
 class Maintenance {
  public:
   // `given`: the options before automatic values were resolved.
@@ -40,8 +42,13 @@ class Maintenance {
   Status FlushAll();
   // One stage, whatever else is due; for a store that is being opened.
   Status FlushOldest();
+  // Flushes, and then pays what logs hold beyond the bound: the largest logs first.
+  Status PayDebt(uint64_t log_bytes_max);
   // Flushes, and then reorganises every chunk that has a log or versions to drop.
   Status CompactAll();
+  // Counts the bytes of all logs, and sets how much writers are slowed down for them. Under the
+  // maintenance lock, or while nobody else knows the store.
+  void SurveyDebt();
 
   double drain_seconds() const { return drain_seconds_.load(); }
   uint64_t log_debt() const { return log_debt_.load(); }
@@ -52,15 +59,18 @@ class Maintenance {
  private:
   // --- maintenance.cc
   Status Round(bool* worked);
+  Status FlushSealed();  // the oldest sealed stage, if there is one
   void RoundLoop();
   void CheckpointLoop();
-  void SurveyDebt();     // of all logs, and how much writers are slowed down for it
   void SurveyIndexes();  // what indexes take in memory
   void Tick();
   void TrimHeap();
   std::vector<Job> SparseJobs();
   uint64_t CacheBytes() const;
   void ApplyShares();
+
+  // --- debt.cc
+  uint64_t PayOnce(uint64_t log_bytes_max, Status* error);
 
   // --- flush.cc
   std::shared_ptr<Stage> OldestSealed();

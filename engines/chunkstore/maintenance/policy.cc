@@ -64,8 +64,8 @@ std::pair<size_t, size_t> Policy::GroupOf(const ChunkMap& map, size_t at) const 
   return {from, to};
 }
 
-std::vector<Job> Policy::Due(const ChunkMap& map, uint64_t debt, uint64_t live_bytes,
-                             uint64_t bytes) const {
+std::vector<Job> Policy::DueAbove(const ChunkMap& map, uint64_t debt, uint64_t limit,
+                                  uint64_t bytes) const {
   const auto& chunks = map.chunks();
   std::vector<size_t> over, others;
   for (size_t i = 0; i < chunks.size(); ++i) {
@@ -77,7 +77,6 @@ std::vector<Job> Policy::Due(const ChunkMap& map, uint64_t debt, uint64_t live_b
     return chunks[a]->funk().log_bytes() > chunks[b]->funk().log_bytes();
   };
   std::sort(over.begin(), over.end(), larger_log);
-  const uint64_t limit = DebtLimit(live_bytes);
   if (debt > limit) {
     std::sort(others.begin(), others.end(), larger_log);
     over.insert(over.end(), others.begin(), others.end());

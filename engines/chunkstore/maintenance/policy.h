@@ -34,7 +34,12 @@ class Policy {
   // whose log is over its limit, then the largest logs as long as all logs together are over
   // theirs, each with neighbours that are about as worthwhile; then underfull neighbours.
   std::vector<Job> Due(const ChunkMap& map, uint64_t debt, uint64_t live_bytes,
-                       uint64_t bytes) const;
+                       uint64_t bytes) const {
+    return DueAbove(map, debt, DebtLimit(live_bytes), bytes);
+  }
+  // The same with this limit of all logs together.
+  std::vector<Job> DueAbove(const ChunkMap& map, uint64_t debt, uint64_t limit,
+                            uint64_t bytes) const;
 
   // Bytes of logs that neighbours together may have to be reorganised as a group: logs that are
   // read at once.

@@ -67,6 +67,7 @@ Status StoreImpl::Recover() {
   BuildChunks();
   if (const Status status = RecoverRing(); !status.ok()) return status;
   recovery_.seconds = static_cast<double>(kvdyno::NowNs() - begin) * 1e-9;
+  maintenance_->SurveyDebt();
   state_.closed.store(false);
   if (options.read_only) return Status::Ok();
   maintenance_->Start(!recovery_.clean);

@@ -52,6 +52,13 @@ constexpr CountName kCountNames[] = {
 
 }  // namespace
 
+uint64_t StoreImpl::UnflushedBytes() const {
+  const Slots::Pin pin(const_cast<Slots*>(&state_.slots));
+  uint64_t bytes = 0;
+  for (const auto& stage : state_.stages.load()->stages) bytes += stage->bytes();
+  return bytes;
+}
+
 std::vector<Statistic> StoreImpl::GetStatistics() const {
   std::vector<Statistic> all;
   const auto add = [&all](std::string name, auto value, const char* unit, bool cumulative) {
@@ -84,6 +91,7 @@ std::vector<Statistic> StoreImpl::GetStatistics() const {
   const uint64_t block_bytes = state_.blocks ? state_.blocks->memory() : 0;
   const uint64_t stage_bytes = state_.ring->memory();
   add("log_debt", maintenance_->log_debt(), "byte", false);
+  add("unflushed_bytes", UnflushedBytes(), "byte", false);
   add("live_bytes", segments.live_bytes(), "byte", false);
   add("file_bytes", segments.file_bytes(), "byte", false);
   add("munk_bytes", maintenance_->munk_bytes(), "byte", false);

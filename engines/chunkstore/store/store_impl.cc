@@ -174,6 +174,12 @@ Status StoreImpl::Flush() {
   return maintenance_->FlushAll();
 }
 
+Status StoreImpl::PayDebt(uint64_t log_bytes_max) {
+  const std::shared_lock call(state_.calls);
+  if (Status status = CheckWritable("pay debt", 0, 0); !status.ok()) return status;
+  return maintenance_->PayDebt(log_bytes_max);
+}
+
 Status StoreImpl::Compact() {
   const std::shared_lock call(state_.calls);
   if (Status status = CheckWritable("compact", 0, 0); !status.ok()) return status;

@@ -32,6 +32,7 @@ class StoreImpl final : public Store {
   std::unique_ptr<Snapshot> GetSnapshot() override;
   Status Checkpoint() override;
   Status Flush() override;
+  Status PayDebt(uint64_t log_bytes_max) override;
   Status Compact() override;
   std::vector<Statistic> GetStatistics() const override;
   bool GetProperty(std::string_view name, std::string* value) const override;
@@ -50,6 +51,7 @@ class StoreImpl final : public Store {
   Status CheckWritable(const char* operation, size_t key_bytes, size_t value_bytes) const;
   Status WriteOne(EntryType type, std::string_view key, std::string_view value);
   Status ScanBackwards(const ScanOptions& options, const RowFunction& row);
+  uint64_t UnflushedBytes() const;  // of records in the ring
   std::string StatsTable() const;
   std::string ChunkLines() const;
 

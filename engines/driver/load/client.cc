@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cmath>
 #include <thread>
+#include <utility>
 
 namespace kvdyno {
 namespace {
@@ -23,6 +24,9 @@ uint64_t Elapsed(uint64_t from_ns, uint64_t to_ns) { return to_ns > from_ns ? to
 
 // Values of the load are version 0; each client numbers its own from here.
 uint64_t FirstSequence(uint64_t client) { return (client + 1) << 40; }
+
+// Ageing numbers its values from here, apart from those of any later mix.
+constexpr uint64_t kAgeSequence = uint64_t{1} << 62;
 
 }  // namespace
 
@@ -45,54 +49,64 @@ Client::Client(const Workload& workload, uint64_t number, std::unique_ptr<Sessio
     : workload_(workload),
       operations_(workload.operations(number)),
       number_(number),
-      update_reads_(workload.settings().update_mode == "readmodifywrite"),
+      update_reads_(false),
       verify_(workload.settings().verify),
       clock_(clock),
       stop_(stop),
       new_keys_(new_keys),
       session_(std::move(session)),
-      random_(Mix(static_cast<uint64_t>(workload.settings().seed)) + number),
+      random_(workload.MakeRandom(Stream::kMix, number)),
       sequence_(FirstSequence(number)),
       rows_(workload, new_keys->stored()),
       key_buffer_(workload.keys().max_size()),
       recorder_(workload.Shape()) {}
 
+// A load and ageing draw from the data's seed, and leave the mix's draws alone.
 void Client::Work(Stream stream, PhaseWork* work) {
   bytes_share_ = 0;
+  unstarted_until_ns_ = 0;
+  curve_.Reset();
+  booked_ = 0;
+  step_begin_ns_ = 0;
+  next_mark_ns_ = std::min(work->deadline_ns, work->start_ns + curve_.StepEnd(0));
+  update_reads_ = stream == Stream::kMix && workload_.settings().update_mode == "readmodifywrite";
   const bool paced = workload_.paced(stream);
-  if (stream == Stream::kLoad) {
-    paced ? Loop<Stream::kLoad, true>(work) : Loop<Stream::kLoad, false>(work);
-  } else {
-    paced ? Loop<Stream::kMix, true>(work) : Loop<Stream::kMix, false>(work);
+  if (stream == Stream::kMix) {
+    return paced ? Loop<Stream::kMix, true>(work) : Loop<Stream::kMix, false>(work);
   }
+  const Random of_mix = std::exchange(random_, workload_.MakeRandom(stream, number_));
+  if (stream == Stream::kAge) {
+    Age(work);
+  } else {
+    paced ? Loop<Stream::kLoad, true>(work) : Loop<Stream::kLoad, false>(work);
+  }
+  random_ = of_mix;
 }
 
 template <Stream kStream, bool kPaced>
 void Client::Loop(PhaseWork* work) {
-  Arrivals arrivals;
   if constexpr (kPaced) {
-    if (Status s = workload_.MakeArrivals(kStream, number_, &arrivals); !s.ok()) {
+    if (Status s = workload_.MakeArrivals(kStream, number_, &arrivals_); !s.ok()) {
       return stop_->Fail({std::move(s)});
     }
   }
-  const bool all_dealt = UntilEnd<kStream, kPaced>(work, &arrivals);
+  const bool all_dealt = UntilEnd<kStream, kPaced>(work);
   if (kPaced && !all_dealt) {
-    const uint64_t end = std::min(clock_.NowNs(), work->deadline_ns);
-    recorder_.Active().arrivals_missed += arrivals.CountBefore(end - work->start_ns);
+    unstarted_until_ns_ = std::min(clock_.NowNs(), work->deadline_ns) - work->start_ns;
   }
 }
 
 template <Stream kStream, bool kPaced>
-bool Client::UntilEnd(PhaseWork* work, [[maybe_unused]] Arrivals* arrivals) {
+bool Client::UntilEnd(PhaseWork* work) {
   if (work->counts_bytes && !SpendBytes(0, work)) return false;
-  for (;;) {
+  for (uint64_t before = 0;;) {  // operations of earlier shares
     const Budget::Share share = work->budget.TakeOperations();
     if (share.count == 0) return true;
     for (uint64_t i = 0; i < share.count; ++i) {
       if (stop_->requested()) return false;
       uint64_t intended = 0;
       if constexpr (kPaced) {
-        intended = work->start_ns + arrivals->NextNs(random_);
+        intended = work->start_ns + arrivals_.NextNs(random_);
         // Before preparing: an insert that has taken its key number must not be abandoned.
         if (!WaitUntil(intended, work->deadline_ns)) return false;
       }
@@ -111,7 +125,55 @@ bool Client::UntilEnd(PhaseWork* work, [[maybe_unused]] Arrivals* arrivals) {
         }
       }
       if (!Finish<kPaced>(status, kPaced ? intended : start, start, end, work)) return false;
+      if (end >= next_mark_ns_ && !PassMark(end, before + i, *work)) [[unlikely]]
+        return false;
     }
+    before += share.count;
+  }
+}
+
+// Keys by a chooser of its own: the mix's has not moved when it begins.
+void Client::Age(PhaseWork* work) {
+  std::unique_ptr<KeyChooser> chooser;
+  if (Status s = workload_.MakeChooser(number_, new_keys_->stored(), &chooser); !s.ok()) {
+    return stop_->Fail({std::move(s)});
+  }
+  const uint64_t count = workload_.AgeOperations(number_);
+  for (uint64_t i = 0; i < count && !stop_->requested(); ++i) {
+    request_.operation = Operation::kUpdate;
+    PrepareWrite(chooser->Next(random_), kAgeSequence + FirstSequence(number_) + i);
+    const uint64_t start = clock_.NowNs();
+    const Status status = Execute();
+    const uint64_t end = clock_.NowNs();
+    if (!Finish<false>(status, start, start, end, work)) return;
+    if (end >= next_mark_ns_ && !PassMark(end, i, *work)) [[unlikely]]
+      return;
+  }
+}
+
+bool Client::PassMark(uint64_t end_ns, uint64_t ended, const PhaseWork& work) {
+  curve_.Add(step_begin_ns_, ended - booked_);
+  booked_ = ended;
+  step_begin_ns_ = end_ns - work.start_ns;
+  next_mark_ns_ = std::min(work.deadline_ns, work.start_ns + curve_.StepEnd(step_begin_ns_));
+  return end_ns < work.deadline_ns;
+}
+
+// Of very many, some stand for the others, so that this takes no longer than a moment.
+void Client::BookUnstarted(Stream stream) {
+  constexpr uint64_t kBookedMax = uint64_t{1} << 20;
+  const uint64_t until = std::exchange(unstarted_until_ns_, 0);
+  if (until == 0) return;
+  const uint64_t weight = arrivals_.CountBefore(until) / kBookedMax + 1;
+  arrivals_.ThinOut(weight);
+  Random random = random_;  // a copy: the next phase draws what it would have drawn
+  Tally& tally = recorder_.Active();
+  for (uint64_t at = arrivals_.NextNs(random); at < until; at = arrivals_.NextNs(random)) {
+    const Operation operation =
+        stream == Stream::kLoad ? Operation::kInsert : operations_.Next(random);
+    OperationTally& mine = *tally.of(operation);
+    mine.latency.Record(until - at, weight);
+    mine.unstarted += weight;
   }
 }
 
@@ -208,8 +270,7 @@ bool Client::Finish(const Status& status, uint64_t intended_ns, uint64_t start_n
   if (request_.operation == Operation::kScan) mine.rows += rows_.count();
   if (verify_ && !Verify(status)) [[unlikely]]
     return false;
-  if (work->counts_bytes && !SpendBytes(written, work)) return false;
-  return end_ns < work->deadline_ns;
+  return !work->counts_bytes || SpendBytes(written, work);
 }
 
 bool Client::Reads() const {

@@ -20,6 +20,7 @@
 #include "load/stop_signal.h"
 #include "load/workload.h"
 #include "measure/fast_clock.h"
+#include "measure/rate_curve.h"
 #include "measure/recorder.h"
 
 namespace kvdyno {
@@ -44,7 +45,14 @@ class alignas(kCacheLine) Client {
   // Works through the stream until a limit is reached or the run stops.
   void Work(Stream stream, PhaseWork* work);
 
+  // After the phase: enters intended starts that the end found not started as latencies, each as
+  // long as it had waited, under the operation that would have been drawn. Does nothing unless the
+  // stream is paced.
+  void BookUnstarted(Stream stream);
+
   Recorder& recorder() { return recorder_; }
+  // Of the last Work, without the operations after its last mark. Not while it goes on.
+  const RateCurve& curve() const { return curve_; }
 
  private:
   // The operation that is about to be timed.
@@ -63,14 +71,19 @@ class alignas(kCacheLine) Client {
   void Loop(PhaseWork* work);
   // The work of Loop; returns whether all operations were dealt.
   template <Stream kStream, bool kPaced>
-  bool UntilEnd(PhaseWork* work, Arrivals* arrivals);
+  bool UntilEnd(PhaseWork* work);
+  // Blind puts of a share of the age's that is fixed beforehand.
+  void Age(PhaseWork* work);
+  // Enters the operations that ended before the mark in the curve, and sets the next mark. False:
+  // the phase is over. `ended`: operations before the one that ended now.
+  bool PassMark(uint64_t end_ns, uint64_t ended, const PhaseWork& work);
   bool WaitUntil(uint64_t intended_ns, uint64_t deadline_ns) const;
 
   void Prepare(Operation operation);
   void PrepareWrite(uint64_t index, uint64_t sequence);
   Status Execute();
   Status ReadThenWrite();
-  // Books the operation; false ends the phase for this client.
+  // Books the operation; false ends the phase for this client, whatever the time.
   template <bool kPaced>
   bool Finish(const Status& status, uint64_t intended_ns, uint64_t start_ns, uint64_t end_ns,
               PhaseWork* work);
@@ -84,7 +97,7 @@ class alignas(kCacheLine) Client {
   const Workload& workload_;
   const OperationChooser operations_;
   const uint64_t number_;
-  const bool update_reads_;
+  bool update_reads_;  // in this phase
   const bool verify_;
   const FastClock clock_;
   StopSignal* const stop_;
@@ -95,6 +108,15 @@ class alignas(kCacheLine) Client {
   uint64_t sequence_;         // of the next value, unique among clients
   uint64_t bytes_share_ = 0;  // that may still be written
   ScanRows rows_;
+
+  // Marks cut the phase into the steps of the curve; the phase's deadline is a mark too.
+  RateCurve curve_;
+  uint64_t next_mark_ns_ = 0;
+  uint64_t step_begin_ns_ = 0;  // the last mark passed, since the phase's start
+  uint64_t booked_ = 0;         // operations in the curve
+
+  Arrivals arrivals_;
+  uint64_t unstarted_until_ns_ = 0;  // of the phase; 0: all that was dealt was started
 
   Request request_;
   std::vector<char> key_buffer_;

@@ -1,6 +1,9 @@
 // Building a Workload from the settings. Immutable afterwards; shared by all clients.
 #include "load/workload.h"
 
+#include <cmath>
+#include <vector>
+
 #include "measure/text_file.h"
 
 namespace kvdyno {
@@ -123,6 +126,33 @@ Workload::Workload(const Settings& settings, const std::array<OperationChooser, 
       load_arrivals_(Arriving(settings, settings.load_target)),
       mix_arrivals_(std::move(mix_arrivals)) {}
 
+uint64_t Workload::AgeOperations() const {
+  if (!settings_.ages()) return 0;
+  return static_cast<uint64_t>(
+      std::llround(settings_.age * static_cast<double>(settings_.record_count)));
+}
+
+uint64_t Workload::AgeOperations(uint64_t client) const {
+  const auto clients = static_cast<uint64_t>(settings_.thread_count);
+  const uint64_t all = AgeOperations();
+  return all / clients + (client < all % clients);
+}
+
+// Seeds of ageing are apart from the mix's, which would otherwise repeat what ageing wrote.
+Random Workload::MakeRandom(Stream stream, uint64_t client) const {
+  const auto seed = static_cast<uint64_t>(settings_.seed);
+  if (stream == Stream::kAge) return Random(Mix(~Mix(seed)) + client);
+  const auto mix_seed = static_cast<uint64_t>(settings_.mix_seed);
+  return Random(Mix(stream == Stream::kLoad || mix_seed == 0 ? seed : mix_seed) + client);
+}
+
+double Workload::LiveBytes(uint64_t records) const {
+  if (records == 0) return 0;
+  std::vector<char> buffer(keys_.max_size());
+  const size_t key_bytes = Key(records - 1, buffer.data()).size();
+  return static_cast<double>(records) * static_cast<double>(key_bytes + settings_.value_bytes());
+}
+
 bool Workload::Does(Operation operation) const {
   return operations_[0].Share(operation) > 0 || operations_[1].Share(operation) > 0;
 }
@@ -140,6 +170,7 @@ TallyShape Workload::Shape() const {
     shape.used[i] = Does(static_cast<Operation>(i));
   }
   shape.used[static_cast<size_t>(Operation::kInsert)] |= settings_.do_load;
+  shape.used[static_cast<size_t>(Operation::kUpdate)] |= settings_.ages();
   return shape;
 }
 

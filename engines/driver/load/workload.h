@@ -32,8 +32,9 @@ class ScanLengths {
   std::unique_ptr<Zipf> zipf_;
 };
 
-// What clients work through: the keys of a load, or operations drawn from the mix.
-enum class Stream { kLoad, kMix };
+// What clients work through: the keys of a load, blind puts of keys that are drawn as the mix draws
+// them, or operations drawn from the mix.
+enum class Stream { kLoad, kAge, kMix };
 
 class Workload {
  public:
@@ -52,6 +53,17 @@ class Workload {
 
   // Whether keys of numbers below `count` sort as their numbers do.
   bool KeysSortBelow(uint64_t count) const { return keys_.SortsUpTo(first_ + count); }
+
+  // Blind puts of ageing, of all clients and of this one. Shares are fixed beforehand, so that a
+  // seed overwrites the same keys whichever client is faster.
+  uint64_t AgeOperations() const;
+  uint64_t AgeOperations(uint64_t client) const;
+
+  // What a client's draws begin with: the data's seed, or the mix's.
+  Random MakeRandom(Stream stream, uint64_t client) const;
+
+  // Bytes of all keys and values when the store holds so many records.
+  double LiveBytes(uint64_t records) const;
 
   // What tallies must hold for the operations of a load and of this mix.
   TallyShape Shape() const;
@@ -72,6 +84,7 @@ class Workload {
   bool keys_stay() const { return !Does(Operation::kDelete); }
   // Whether operations have intended starts.
   bool paced(Stream stream) const {
+    if (stream == Stream::kAge) return false;
     const ArrivalSpec& spec = ArrivalsOf(stream);
     return spec.operations_per_second > 0 || !spec.steps.empty();
   }

@@ -19,12 +19,14 @@ class Histogram {
 
   Histogram();
 
-  void Record(uint64_t value) {
+  void Record(uint64_t value) { Record(value, 1); }
+
+  void Record(uint64_t value, uint64_t times) {
     if (value > kHighest) [[unlikely]]
       value = kHighest;
-    ++counts_[Index(value)];
-    ++count_;
-    sum_ += value;
+    counts_[Index(value)] += times;
+    count_ += times;
+    sum_ += value * times;
     if (value < min_) min_ = value;
     if (value > max_) max_ = value;
   }

@@ -21,6 +21,14 @@ std::vector<Counter> Sampler::Sample() {
   return counters;
 }
 
+std::vector<Counter> Sampler::SampleBorder() {
+  std::vector<Counter> counters = Sample();
+  if (const std::optional<uint64_t> debt = adapter_->Debt()) {
+    counters.push_back({kDebt, static_cast<double>(*debt), "byte", false});
+  }
+  return counters;
+}
+
 std::vector<Event> Sampler::TakeEvents() {
   std::vector<Event> events;
   adapter_->TakeEvents(&events);
@@ -29,7 +37,13 @@ std::vector<Event> Sampler::TakeEvents() {
 }
 
 Counter Sampler::DiskUsed() const {
-  return {"disk.used", static_cast<double>(AllocatedBytes(data_dir_)), "byte", false};
+  return {kDiskUsed, static_cast<double>(AllocatedBytes(data_dir_)), "byte", false};
+}
+
+const Counter* Find(const std::vector<Counter>& sample, std::string_view name) {
+  const auto found = std::find_if(sample.begin(), sample.end(),
+                                  [&](const Counter& counter) { return counter.name == name; });
+  return found == sample.end() ? nullptr : &*found;
 }
 
 std::vector<Counter> Changes(const std::vector<Counter>& before,
@@ -37,9 +51,7 @@ std::vector<Counter> Changes(const std::vector<Counter>& before,
   std::vector<Counter> changes = after;
   for (Counter& counter : changes) {
     if (!counter.cumulative) continue;
-    const auto earlier = std::find_if(before.begin(), before.end(),
-                                      [&](const Counter& c) { return c.name == counter.name; });
-    if (earlier != before.end()) counter.value -= earlier->value;
+    if (const Counter* earlier = Find(before, counter.name)) counter.value -= earlier->value;
   }
   return changes;
 }

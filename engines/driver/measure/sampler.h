@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kvdyno/api/adapter.h"
@@ -11,12 +12,22 @@
 
 namespace kvdyno {
 
+// Names of counters that metrics are made of.
+inline constexpr const char* kDebt = "debt";
+inline constexpr const char* kDiskUsed = "disk.used";
+
+// Null when the sample has no such counter.
+const Counter* Find(const std::vector<Counter>& sample, std::string_view name);
+
 class Sampler {
  public:
   Sampler(Adapter* adapter, std::string data_dir);
 
   // Names are those of docs/formats.md; the engine's counters are prefixed "engine.".
   std::vector<Counter> Sample();
+
+  // The same, and `debt` where the engine knows it: for the border between two phases.
+  std::vector<Counter> SampleBorder();
 
   // What happened since the last call, in the engine and beside it. May also be called once after
   // the adapter was closed.

@@ -21,11 +21,11 @@ void Tally::Merge(const Tally& other) {
     mine->not_found += theirs.not_found;
     mine->failed += theirs.failed;
     mine->rows += theirs.rows;
+    mine->unstarted += theirs.unstarted;
   }
   bytes_written += other.bytes_written;
   bytes_read += other.bytes_read;
   retrievals += other.retrievals;
-  arrivals_missed += other.arrivals_missed;
 }
 
 void Tally::Reset() {
@@ -33,15 +33,23 @@ void Tally::Reset() {
     if (operation == nullptr) continue;
     operation->latency.Reset();
     if (operation->service != nullptr) operation->service->Reset();
-    operation->not_found = operation->failed = operation->rows = 0;
+    operation->not_found = operation->failed = operation->rows = operation->unstarted = 0;
   }
-  bytes_written = bytes_read = retrievals = arrivals_missed = 0;
+  bytes_written = bytes_read = retrievals = 0;
 }
 
 uint64_t Tally::operations() const {
   uint64_t count = 0;
   for (const auto& operation : operations_) {
-    if (operation != nullptr) count += operation->latency.count();
+    if (operation != nullptr) count += operation->completed();
+  }
+  return count;
+}
+
+uint64_t Tally::unstarted() const {
+  uint64_t count = 0;
+  for (const auto& operation : operations_) {
+    if (operation != nullptr) count += operation->unstarted;
   }
   return count;
 }

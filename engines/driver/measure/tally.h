@@ -22,12 +22,16 @@ struct TallyShape {
 constexpr size_t kCacheLine = 64;
 
 struct alignas(kCacheLine) OperationTally {
-  // Completed operations. Closed loop: from the call; open loop: from the intended start.
+  // Completed operations. Closed loop: from the call; open loop: from the intended start, and for
+  // operations that the phase's end found not started, how long they had waited.
   Histogram latency;
   std::unique_ptr<Histogram> service;  // open loop only: from the call
   uint64_t not_found = 0;              // of the completed ones
   uint64_t failed = 0;                 // beside the completed ones
   uint64_t rows = 0;                   // of scans
+  uint64_t unstarted = 0;              // open loop: of the latencies, those not of an operation
+
+  uint64_t completed() const { return latency.count() - unstarted; }
 };
 
 class Tally {
@@ -49,12 +53,12 @@ class Tally {
   void Reset();
 
   uint64_t operations() const;  // completed, of all kinds
+  // Open loop: intended starts before the end of the phase that no client came to.
+  uint64_t unstarted() const;
 
   uint64_t bytes_written = 0;  // keys and values that the application passed
   uint64_t bytes_read = 0;     // keys and values that it got
   uint64_t retrievals = 0;     // reads, those inside read-modify-writes included, and scans
-  // Open loop: intended starts before the end of the phase that no client came to.
-  uint64_t arrivals_missed = 0;
 
  private:
   bool paced_;

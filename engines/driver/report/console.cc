@@ -7,10 +7,11 @@
 namespace kvdyno {
 namespace {
 
-void AppendLatencies(Operation operation, const Histogram& latency, std::ostream* out) {
+void AppendLatencies(Operation operation, const OperationTally& tally, std::ostream* out) {
+  const Histogram& latency = tally.latency;
   const auto us = [](double ns) { return ns / 1000; };
   const auto percentile = [&](double p) { return us(static_cast<double>(latency.Percentile(p))); };
-  *out << " [" << OperationYcsbName(operation) << ": Count=" << latency.count()
+  *out << " [" << OperationYcsbName(operation) << ": Count=" << tally.completed()
        << " Max=" << us(static_cast<double>(latency.max()))
        << " Min=" << us(static_cast<double>(latency.min())) << " Avg=" << us(latency.mean())
        << " 90=" << percentile(90) << " 99=" << percentile(99) << " 99.9=" << percentile(99.9)
@@ -30,7 +31,7 @@ std::string StatusLine(std::time_t now, double elapsed_seconds, const Tally& tal
     const auto operation = static_cast<Operation>(i);
     const OperationTally* mine = tally.of(operation);
     if (mine == nullptr || mine->latency.count() == 0) continue;
-    AppendLatencies(operation, mine->latency, &out);
+    AppendLatencies(operation, *mine, &out);
   }
   return out.str();
 }

@@ -98,7 +98,7 @@ std::shared_ptr<const Tally> Observer::EndPhase() {
 
 std::vector<Counter> Observer::SampleBorder() {
   const std::lock_guard lock(mutex_);
-  return sampler_->Sample();
+  return sampler_->SampleBorder();
 }
 
 void Observer::Watch() {

@@ -44,7 +44,7 @@ class Observer {
   // Returns all that was recorded in the phase; null when no client worked.
   std::shared_ptr<const Tally> EndPhase();
 
-  // The engine's counters now; the sampler is the observer's while it lives.
+  // The counters of a border between phases; the sampler is the observer's while it lives.
   std::vector<Counter> SampleBorder();
 
   // Ends the observer's thread and the series. The error that the series met, if any. Nothing else

@@ -17,13 +17,37 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-void AddIdentity(Adapter* adapter, Json* json) {
+Json DurabilityJson(const std::optional<Durability>& durability) {
+  if (!durability) return nullptr;
+  const auto word = [](bool survives) { return survives ? "kept" : "lost"; };
+  Json json;
+  json["process"] = word(durability->survives_process);
+  json["power"] = word(durability->survives_power);
+  json["power_loss_seconds"] = nullptr;
+  if (durability->power_loss_seconds) json["power_loss_seconds"] = *durability->power_loss_seconds;
+  json["consistent_prefix"] = durability->consistent_prefix;
+  json["note"] = durability->note;
+  return json;
+}
+
+Json LibraryJson(const std::optional<LibraryFacts>& library) {
+  if (!library) return nullptr;
+  Json json = {{"origin", library->origin},     {"assertions", nullptr},
+               {"checksum", library->checksum}, {"allocator", library->allocator},
+               {"compiler", library->compiler}, {"flags", library->flags}};
+  if (library->assertions) json["assertions"] = *library->assertions;
+  return json;
+}
+
+void AddIdentity(Adapter* adapter, bool sync, Json* json) {
   (*json)["driver"] = {{"name", "ycsb"}, {"version", DriverVersion()}};
   (*json)["engine"] = {{"name", adapter->engine_name()},
                        {"version", adapter->engine_version()},
                        {"summary", adapter->summary()},
                        {"caveats", adapter->caveats()},
-                       {"write_once_files", adapter->write_once_files()}};
+                       {"write_once_files", adapter->write_once_files()},
+                       {"durability", DurabilityJson(adapter->durability(sync))},
+                       {"library", LibraryJson(adapter->library())}};
   (*json)["build"] = {{"compiler", KVDYNO_COMPILER},
                       {"flags", KVDYNO_CXX_FLAGS},
                       {"type", KVDYNO_BUILD_TYPE},
@@ -60,6 +84,7 @@ Json OptionJson(const OptionDescriptor& option) {
   if (!option.choices.empty()) json["choices"] = option.choices;
   if (!option.words.empty()) json["words"] = option.words;
   json["shapes_data"] = option.note.shapes_data;
+  json["shapes_aged_data"] = option.note.shapes_aged_data;
   json["scales"] = option.note.scales;
   return json;
 }
@@ -86,7 +111,7 @@ std::string DriverVersion() { return KVDYNO_VERSION; }
 std::string OutcomeJson(const Outcome& outcome, const Properties& properties, Adapter* adapter) {
   Json json;
   json["schema_version"] = "kvdyno.outcome/1";
-  AddIdentity(adapter, &json);
+  AddIdentity(adapter, properties.settings().sync, &json);
   json["status"] = !outcome.error.ok() ? "failed" : outcome.interrupted ? "interrupted" : "ok";
   json["error"] = nullptr;
   if (!outcome.error.ok()) {
@@ -114,13 +139,14 @@ std::string OutcomeJson(const Outcome& outcome, const Properties& properties, Ad
 std::string DescribeJson(const Properties& properties, Adapter* adapter) {
   Json json;
   json["schema_version"] = "kvdyno.describe/1";
-  AddIdentity(adapter, &json);
+  AddIdentity(adapter, properties.settings().sync, &json);
   json["options"] = OptionsJson(adapter->options().descriptors());
   json["accepts_other_options"] = adapter->options().accepts_others();
   json["properties"] = OptionsJson(properties.table().descriptors());
   json["phases"] = {"load", "build", "warmup", "measure", "run"};
   if (adapter->can_settle()) {
-    json["phases"] = {"load", "settle", "build", "warmup", "measure", "drain", "run"};
+    json["phases"] = {"load",   "settle", "build",   "age",   "age-settle",
+                      "warmup", "rest",   "measure", "drain", "run"};
   }
   json["operations"] = Json::array();
   for (size_t i = 0; i < kOperationCount; ++i) {

@@ -29,7 +29,7 @@ void AddOperations(const Tally& tally, double seconds, Metrics* metrics) {
   (*metrics)["operations"] = {operations, "op"};
   if (seconds > 0) (*metrics)["throughput"] = {operations / seconds, "op/s"};
   if (tally.paced()) {
-    (*metrics)["arrivals.missed"] = {static_cast<double>(tally.arrivals_missed), "op"};
+    (*metrics)["arrivals.missed"] = {static_cast<double>(tally.unstarted()), "op"};
   }
   (*metrics)["bytes.written"] = {static_cast<double>(tally.bytes_written), "byte"};
   (*metrics)["bytes.read"] = {static_cast<double>(tally.bytes_read), "byte"};
@@ -38,7 +38,7 @@ void AddOperations(const Tally& tally, double seconds, Metrics* metrics) {
     const OperationTally* mine = tally.of(operation);
     if (mine == nullptr || mine->latency.count() + mine->failed == 0) continue;
     const std::string name(OperationName(operation));
-    (*metrics)[name + ".operations"] = {static_cast<double>(mine->latency.count()), "op"};
+    (*metrics)[name + ".operations"] = {static_cast<double>(mine->completed()), "op"};
     (*metrics)[name + ".not_found"] = {static_cast<double>(mine->not_found), "op"};
     (*metrics)[name + ".failed"] = {static_cast<double>(mine->failed), "op"};
     if (operation == Operation::kScan) {
@@ -54,7 +54,7 @@ uint64_t Writes(const Tally& tally) {
   for (const Operation operation :
        {Operation::kUpdate, Operation::kInsert, Operation::kReadModifyWrite, Operation::kDelete}) {
     const OperationTally* mine = tally.of(operation);
-    if (mine != nullptr) writes += mine->latency.count();
+    if (mine != nullptr) writes += mine->completed();
   }
   return writes;
 }
@@ -89,6 +89,14 @@ void AddRatios(const Tally& tally, Metrics* metrics) {
   }
 }
 
+void AddDebt(const PhaseResult& phase, Metrics* metrics) {
+  const Counter* begin = Find(phase.before, kDebt);
+  const Counter* end = Find(phase.after, kDebt);
+  if (begin == nullptr || end == nullptr) return;
+  (*metrics)["debt.begin"] = {begin->value, "byte"};
+  (*metrics)["debt.change"] = {end->value - begin->value, "byte"};
+}
+
 }  // namespace
 
 PhaseResult MakeSpan(std::string name, std::span<const PhaseResult> phases) {
@@ -97,6 +105,8 @@ PhaseResult MakeSpan(std::string name, std::span<const PhaseResult> phases) {
   const PhaseResult& last = phases.back();
   span.seconds = static_cast<double>(last.start_ns - span.start_ns) * 1e-9 + last.seconds;
   span.after = last.after;
+  span.curve = nullptr;
+  span.open_seconds = std::nullopt;
   for (const PhaseResult& phase : phases) span.covers.push_back(phase.name);
   return span;
 }
@@ -109,6 +119,13 @@ std::map<std::string, Metric> MetricsOf(const PhaseResult& phase) {
   if (phase.tally != nullptr) {
     AddOperations(*phase.tally, phase.seconds, &metrics);
     AddRatios(*phase.tally, &metrics);
+  }
+  AddDebt(phase, &metrics);
+  if (phase.open_seconds) metrics["open.seconds"] = {*phase.open_seconds, "s"};
+  if (phase.curve != nullptr) {
+    if (const auto seconds = phase.curve->SecondsTo90(phase.seconds)) {
+      metrics["throughput.time_to_90"] = {*seconds, "s"};
+    }
   }
   if (phase.probe != nullptr) AddQuantiles("probe.latency.", *phase.probe, &metrics);
   return metrics;

@@ -5,11 +5,13 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "kvdyno/api/adapter.h"
+#include "measure/rate_curve.h"
 #include "measure/tally.h"
 
 namespace kvdyno {
@@ -20,8 +22,10 @@ struct PhaseResult {
   double started_at = 0;            // Unix seconds
   uint64_t start_ns = 0;            // of the monotonic clock
   double seconds = 0;
+  std::optional<double> open_seconds = {};      // of the first phase: what opening the store took
   std::shared_ptr<const Tally> tally;           // null: no client worked
   std::shared_ptr<const Histogram> probe = {};  // null: no probe, or no client worked
+  std::shared_ptr<const RateCurve> curve = {};  // null: no client worked, or a span
   std::vector<Counter> before;                  // samples at the borders
   std::vector<Counter> after;
 };

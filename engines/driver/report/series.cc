@@ -18,7 +18,7 @@ void AddOperationCells(const Tally& tally, double seconds, Cells* cells) {
     if (mine == nullptr) continue;
     const std::string name(OperationName(operation));
     const Histogram& latency = mine->latency;
-    (*cells)[name + ".operations"] = static_cast<double>(latency.count());
+    (*cells)[name + ".operations"] = static_cast<double>(mine->completed());
     if (latency.count() == 0) continue;
     (*cells)[name + ".latency.p50"] = static_cast<double>(latency.Percentile(50));
     (*cells)[name + ".latency.p99"] = static_cast<double>(latency.Percentile(99));

@@ -1,5 +1,7 @@
 // What every property means: the text of --help, --describe and the documentation.
 // Fills a Properties' table while it is constructed. Defaults are the initial values in Settings.
+#include <limits>
+
 #include "kvdyno/generate/key_chooser.h"
 #include "settings/properties.h"
 
@@ -7,6 +9,7 @@ namespace kvdyno {
 namespace {
 
 constexpr double kSharesMax = 1;
+constexpr double kAgeMax = 1e6;
 
 OptionNote Plain(std::string effect) { return {.effect = std::move(effect)}; }
 
@@ -14,7 +17,10 @@ OptionNote ShapesData(std::string effect) {
   return {.effect = std::move(effect), .shapes_data = true};
 }
 
-OptionNote Share(std::string effect) { return {.effect = std::move(effect), .max = kSharesMax}; }
+// Ageing draws its keys as the mix does.
+OptionNote ChoosesKeys(std::string effect, double max = std::numeric_limits<double>::max()) {
+  return {.effect = std::move(effect), .max = max, .shapes_aged_data = true};
+}
 
 }  // namespace
 
@@ -47,6 +53,13 @@ void Properties::DescribeData() {
                .shapes_data = true});
   table_.Integer("seed", &s.seed,
                  ShapesData("Same seed: same keys and values in the same order for each client."));
+  table_.Real("age", &s.age,
+              {.effect = "Multiples of the data that are overwritten after a load, so that "
+                         "operations meet a store in use: age * recordcount blind puts, whose "
+                         "keys are drawn as the mix draws them. Phases age and age-settle. "
+                         "Without a load it changes nothing: the store is aged already.",
+               .max = kAgeMax,
+               .shapes_data = true});
 }
 
 void Properties::DescribeMix() {
@@ -64,28 +77,35 @@ void Properties::DescribeMix() {
   table_.Choice(
       "update.mode", &s.update_mode, {"blind", "readmodifywrite"},
       Plain("An update writes without reading, or reads first as upstream YCSB-cpp does."));
+  table_.Integer(
+      "mix.seed", &s.mix_seed,
+      Plain("Seed of the keys and operations that warm-up and measurement draw. Data and "
+            "the places of popular keys follow seed alone. 0: the same as seed."));
 }
 
 void Properties::DescribeKeyChoice() {
   Settings& s = settings_;
   table_.Choice("requestdistribution", &s.request_distribution, DistributionNames(),
-                Plain("Which keys operations choose."));
-  table_.Real(
-      "zipfian_const", &s.zipfian_const,
-      {.effect = "Skew (theta) of the Zipf distributions, above 0.", .min = 1e-6, .max = 100});
-  table_.Bool("scattered", &s.scattered,
-              Plain("Popular keys lie anywhere in the key range; false: popularity falls with "
-                    "the key."));
+                ChoosesKeys("Which keys operations choose."));
+  table_.Real("zipfian_const", &s.zipfian_const,
+              {.effect = "Skew (theta) of the Zipf distributions, above 0.",
+               .min = 1e-6,
+               .max = 100,
+               .shapes_aged_data = true});
+  table_.Bool(
+      "scattered", &s.scattered,
+      ChoosesKeys("Popular keys lie anywhere in the key range; false: popularity falls with "
+                  "the key."));
   table_.Real("hotspotdatafraction", &s.hotspot_data_fraction,
-              Share("hotspot: fraction of the keys that are hot."));
+              ChoosesKeys("hotspot: fraction of the keys that are hot.", kSharesMax));
   table_.Real("hotspotopnfraction", &s.hotspot_operation_fraction,
-              Share("hotspot: fraction of the operations on hot keys."));
+              ChoosesKeys("hotspot: fraction of the operations on hot keys.", kSharesMax));
   table_.Real("exponential.percentile", &s.exponential_percentile,
-              {.effect = "exponential: percentage of draws that fall on exponential.frac of the "
-                         "records.",
-               .max = 100});
+              ChoosesKeys("exponential: percentage of draws that fall on exponential.frac of the "
+                          "records.",
+                          100));
   table_.Real("exponential.frac", &s.exponential_fraction,
-              Share("exponential: see exponential.percentile."));
+              ChoosesKeys("exponential: see exponential.percentile.", kSharesMax));
   table_.Integer("minscanlength", &s.min_scan_length,
                  {.effect = "Rows that a scan asks for, at least.", .min = 1});
   table_.Integer("maxscanlength", &s.max_scan_length,
@@ -117,6 +137,10 @@ void Properties::DescribePhases() {
       {.effect = "Operations of the warm-up; 0: no limit, or no warm-up.", .scales = true});
   table_.Seconds("warmup.seconds", &s.warmup_seconds,
                  Plain("Length of the warm-up; 0: no limit, or no warm-up."));
+  table_.Bool("rest", &s.rest,
+              Plain("After a warm-up, waits until the engine owes no more than when the warm-up "
+                    "began, so that the measured phase does not pay the warm-up's debt; timed and "
+                    "counted as phase rest."));
   table_.Integer("operationcount", &s.operation_count,
                  {.effect = "Ends the measured phase after so many operations; 0: no limit. Of the "
                             "three limits the first one reached counts.",
@@ -128,8 +152,9 @@ void Properties::DescribePhases() {
                           "keys and values; 0: no limit.",
                 .scales = true});
   table_.Bool("drain", &s.drain,
-              Plain("After the measured phase, waits until the engine has written out everything; "
-                    "timed and counted as phase drain."));
+              Plain("After the measured phase, waits until the engine has written out everything "
+                    "and owes no more than when the phase began; timed and counted as phase "
+                    "drain."));
 }
 
 void Properties::DescribeClients() {

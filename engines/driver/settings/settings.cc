@@ -57,6 +57,9 @@ Status Settings::CheckClients() const {
   if (load_seconds > 0 && do_transaction) {
     return Wrong("load.seconds: expected -load alone, got -run too, which expects all records");
   }
+  if (load_seconds > 0 && ages()) {
+    return Wrong("age: expected a load of all records, got load.seconds, which may end before");
+  }
   if (writer_threads >= thread_count) {
     return Wrong("writer.threads: expected fewer than threadcount (" +
                  std::to_string(thread_count) + "), got " + std::to_string(writer_threads));

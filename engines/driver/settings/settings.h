@@ -24,6 +24,7 @@ struct Settings {
   uint64_t field_length = 80;
   double compressibility = 0;
   int64_t seed = 1;
+  double age = 0;
 
   // The mix.
   double read_proportion = 0.95;
@@ -33,6 +34,7 @@ struct Settings {
   double read_modify_write_proportion = 0;
   double delete_proportion = 0;
   std::string update_mode = "blind";
+  int64_t mix_seed = 0;
 
   // Which keys, how many of them.
   std::string request_distribution = "uniform";
@@ -56,6 +58,7 @@ struct Settings {
   int64_t warmup_operations = 0;
   double warmup_seconds = 0;
   int64_t operation_count = 0;
+  bool rest = true;
   double measure_seconds = 0;
   uint64_t measure_bytes = 0;
   bool drain = true;
@@ -93,6 +96,9 @@ struct Settings {
   std::string field_name_prefix = "field";
   std::string field_length_distribution = "constant";
   std::string measurement_type = "hdrhistogram";
+
+  // Whether this run ages the data.
+  bool ages() const { return do_load && age > 0; }
 
   uint64_t value_bytes() const { return static_cast<uint64_t>(field_count) * field_length; }
 

@@ -1,6 +1,7 @@
 // The adapter of TestEngine: an ordered map behind a mutex.
 #include "testing/test_engine.h"
 
+#include <algorithm>
 #include <memory>
 
 namespace kvdyno {
@@ -35,6 +36,7 @@ class TestSession final : public Session {
     if (Status s = Enter(engine_, "put", key); !s.ok()) return s;
     const std::lock_guard lock(engine_->mutex);
     engine_->rows[std::string(key)] = value;
+    if (engine_->debt) *engine_->debt += value.size();
     return Status::Ok();
   }
 
@@ -85,7 +87,26 @@ class TestAdapter final : public Adapter {
   Status Open(const OpenContext&) override { return Enter(engine_, "open", ""); }
   std::unique_ptr<Session> NewSession() override { return std::make_unique<TestSession>(engine_); }
   bool can_settle() const override { return engine_->can_settle; }
-  Status Settle() override { return Enter(engine_, "settle", ""); }
+  // Pays what is above the bound, or above what it pays without one.
+  Status Settle(std::optional<uint64_t> debt_max) override {
+    if (Status s = Enter(engine_, "settle", ""); !s.ok()) return s;
+    const std::lock_guard lock(engine_->mutex);
+    engine_->settled_to.push_back(debt_max);
+    if (engine_->debt && !engine_->keeps_debt) {
+      *engine_->debt = std::min(*engine_->debt, debt_max.value_or(engine_->debt_when_settled));
+    }
+    return Status::Ok();
+  }
+  std::optional<uint64_t> Debt() override {
+    const std::lock_guard lock(engine_->mutex);
+    return engine_->debt;
+  }
+  std::optional<Durability> durability(bool sync) const override {
+    return Durability{.survives_process = true,
+                      .survives_power = sync,
+                      .power_loss_seconds = sync ? std::optional(0.0) : std::nullopt,
+                      .note = "so it says"};
+  }
   void TakeEvents(std::vector<Event>* events) override { engine_->events.Take(events); }
   Status Close() override { return Enter(engine_, "close", ""); }
 

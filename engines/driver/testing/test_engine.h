@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,12 @@ struct TestEngine {
   // is not ok is returned instead of an answer.
   std::function<Status(std::string_view call, std::string_view key)> hook;
   bool can_settle = true;
+  // What the engine owes; grows with each value that is put (not inserted). A settle pays down to
+  // its bound or, without one, to `debt_when_settled`.
+  std::optional<uint64_t> debt;
+  uint64_t debt_when_settled = 0;
+  bool keeps_debt = false;                          // whatever it is asked for
+  std::vector<std::optional<uint64_t>> settled_to;  // each settle's bound
   // What the engine has to tell; taken by the driver.
   EventLog events;
   // A key that scans leave out.

@@ -18,12 +18,13 @@ from kvdyno.model.point import Plan
 from kvdyno.model.record import Record
 from kvdyno.model.results import Analysis, Axis, Caution, resolve_label, select_rows
 
-from . import cautions, design, facts
+from . import cautions, design, facts, libraries
 from .claims import Doubts, Evidence, judge_claims
 from .compare import compare
 from .estimate import estimates
 from .files import event_table, percentile_table, series_tables
 from .frame import axes_of, label_of, latest, mark_headline, point_columns, tidy
+from .gauges import machine_cautions
 from .ratios import ratios_to
 
 __all__ = ["analyse", "compare"]
@@ -100,9 +101,11 @@ def analyse(
         failures=facts.failures(used, units=told),
         cautions=(
             *cautions.conditions(used, runner_named=runner_named),
+            *libraries.differences(used),
             *cautions.unpaired(_named(ratios.apart, told), ambiguous=ratios.ambiguous),
             *design.layout(used, name=partial(_name_of, units=told)),
             *design.durability(used),
+            *machine_cautions(used, units=told),
             *_missing(plan, used),
             *wobbling,
             *series_cautions,
@@ -137,8 +140,10 @@ def _headline(experiment: Experiment, frame: pd.DataFrame) -> tuple[str, tuple[s
 
 
 def _baselines(experiment: Experiment, baseline: str, frame: pd.DataFrame) -> list[str]:
-    """Every contender that something is compared with: the experiment's, and those of tables and claims."""
-    others = [table.ratio_to for table in experiment.tables] + [c.relative_to for c in experiment.claims]
+    """Every contender that something is compared with: by the experiment, a figure, a table or a claim."""
+    others = [figure.ratio_to for figure in experiment.figures]
+    others += [table.ratio_to for table in experiment.tables]
+    others += [claim.relative_to for claim in experiment.claims]
     return [baseline, *(resolve_label(name, frame) for name in others if name)]
 
 

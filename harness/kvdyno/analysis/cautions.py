@@ -13,7 +13,7 @@ from functools import partial
 import pandas as pd
 
 from kvdyno.model.axes import DEVICE, FULL_SPEED
-from kvdyno.model.experiment import AxisValue
+from kvdyno.model.experiment import DEFAULT_CACHE, AxisValue
 from kvdyno.model.record import LASTING_FACTS, Record
 from kvdyno.model.results import Caution
 
@@ -37,6 +37,7 @@ def conditions(records: Sequence[Record], *, runner_named: Collection[str] = ())
         *_uncapped(records),
         *_mixed_runners([record for record in records if label_of(record) not in runner_named]),
         *_mixed_devices(records),
+        *_differing("cache policies", _cache_policies(records)),
         *_mixed(records),
         *_builds(records),
         *_busy(records),
@@ -224,6 +225,11 @@ def _mixed_devices(records: Sequence[Record]) -> list[Caution]:
 
 def _rates(records: Sequence[Record]) -> list[str]:
     return [record.point.device.text if record.point.device else "none" for record in records]
+
+
+def _cache_policies(records: Sequence[Record]) -> list[str]:
+    """Of runs that started from a snapshot: an empty store has nothing to cache."""
+    return [r.runner.details.get("cache_policy", DEFAULT_CACHE) for r in records if r.point.dataset]
 
 
 def _mixed(records: Sequence[Record]) -> list[Caution]:

@@ -20,10 +20,10 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -133,15 +133,9 @@ def t_interval(mean: Mean, data: Values) -> Interval:
 
 
 def bca_interval(data: Values) -> Interval:
-    """BCa bootstrap of the median; for data too tied for BCa, the plain percentile bootstrap."""
-    low, high, method = bca_bounds(data, statistic=np.median)
-    return Interval(low, high, method)
-
-
-def bca_bounds(data: Values, *, statistic: Callable[..., Any]) -> tuple[float, float, str]:
-    """Both ends of a seeded bootstrap interval, and the method that could be used."""
+    """BCa bootstrap of the median, seeded; for data too tied for BCa, the plain percentile bootstrap."""
     if np.all(data == data[0]):
-        return float(data[0]), float(data[0]), "BCa"
+        return Interval(float(data[0]), float(data[0]), "BCa")
     methods: tuple[Literal["BCa", "percentile"], ...] = ("BCa", "percentile")
     for method in methods:
         with warnings.catch_warnings():
@@ -149,7 +143,7 @@ def bca_bounds(data: Values, *, statistic: Callable[..., Any]) -> tuple[float, f
             warnings.simplefilter("ignore", RuntimeWarning)
             found = stats.bootstrap(
                 (data,),
-                statistic,
+                np.median,
                 n_resamples=_RESAMPLES,
                 confidence_level=CONFIDENCE,
                 method=method,
@@ -158,7 +152,7 @@ def bca_bounds(data: Values, *, statistic: Callable[..., Any]) -> tuple[float, f
             ).confidence_interval
         if math.isfinite(found.low) and math.isfinite(found.high):
             break
-    return float(found.low), float(found.high), method
+    return Interval(float(found.low), float(found.high), method)
 
 
 @lru_cache(maxsize=4096)

@@ -17,7 +17,10 @@ from kvdyno.model.results import Axis, Confinement, Contender, Device, FailedRun
 from kvdyno.model.units import human_bytes
 
 from .frame import axes_of, axis_names, label_of, point_columns
+from .libraries import library_text
 
+# Details that say something of their run alone.
+_OF_ONE_RUN = frozenset({"device_binds", "device_held", "phases"})
 _UNITS = {"bytes": "byte", "seconds": "s"}
 
 
@@ -40,7 +43,7 @@ def machines(records: Sequence[Record]) -> tuple[Machine, ...]:
 
 
 def confinements(records: Sequence[Record]) -> tuple[Confinement, ...]:
-    """One per way of confining; `details` are those of its first run, but for its device's."""
+    """One per way of confining; `details` are those of its first run, but for what only that run has."""
     groups: dict[tuple[str, bool, int, str], list[Record]] = {}
     for r in records:
         key = (r.runner.name, r.runner.capped, r.point.cap_bytes, r.runner.cpus)
@@ -48,7 +51,7 @@ def confinements(records: Sequence[Record]) -> tuple[Confinement, ...]:
     return tuple(
         Confinement(
             *key,
-            details={k: v for k, v in runs[0].runner.details.items() if k != "device_binds"},
+            details={k: v for k, v in runs[0].runner.details.items() if k not in _OF_ONE_RUN},
             runs=len(runs),
         )
         for key, runs in groups.items()
@@ -138,6 +141,7 @@ def _contender(label: str, record: Record) -> Contender:
         summary=outcome.engine.summary if outcome else "",
         caveats=outcome.engine.caveats if outcome else (),
         build=", ".join(filter(None, (build.compiler, build.type, build.flags))) if build else "",
+        library=library_text(outcome.engine.library if outcome else None),
         binary_sha256=record.point.binary_sha256,
         options=outcome.options if outcome else {},
         durability=outcome.engine.durability if outcome else None,

@@ -11,11 +11,11 @@ from rich.text import Text
 from kvdyno.errors import HostError, KvdynoError
 
 # For their commands, in the order in which help lists them.
-from . import measure, look, images, tidy  # isort: skip
+from . import measure, look, engines, images, selftest, tidy  # isort: skip
 from .app import app, error_console
 from .layout import harmless
 
-__all__ = ["images", "look", "main", "measure", "tidy"]
+__all__ = ["engines", "images", "look", "main", "measure", "selftest", "tidy"]
 
 
 def main() -> None:

@@ -14,6 +14,7 @@ from rich.text import Text
 from kvdyno import __version__
 from kvdyno.errors import UsageError
 from kvdyno.model.engine import RunnerName
+from kvdyno.model.experiment import CachePolicy
 from kvdyno.model.project import Project
 from kvdyno.store import CorruptRecord
 
@@ -99,6 +100,27 @@ RunnerOption = Annotated[
         "-r",
         help="What confines the drivers: this machine's own cgroups, or Docker (`make images` first).",
     ),
+]
+CacheOption = Annotated[
+    CachePolicy | None,
+    typer.Option(
+        "--cache",
+        help="What caches hold when a run starts, instead of the experiment's choice: nothing (cold), what "
+        "the storage below keeps of a snapshot just read (snapshot-read), or the store's pages (warm).",
+        show_default=False,
+    ),
+]
+GovernorOption = Annotated[
+    str | None,
+    typer.Option(
+        "--governor",
+        metavar="NAME",
+        help="CPU frequency governor during the sweep, such as performance; put back afterwards.",
+    ),
+]
+NoTurboOption = Annotated[
+    bool,
+    typer.Option("--no-turbo", metavar="", help="Turbo off during the sweep; put back afterwards."),
 ]
 UncappedOption = Annotated[
     bool, typer.Option("--uncapped", metavar="", help="Run without a memory cap; every record says so.")

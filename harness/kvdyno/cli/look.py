@@ -1,4 +1,4 @@
-"""Commands that look: show, compare, engines, describe."""
+"""Commands that look: show, compare, describe."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import typer
 
 from kvdyno import catalog, pipeline
 from kvdyno.errors import StoreError, UsageError
-from kvdyno.model.engine import Engine
 from kvdyno.model.record import Record
 from kvdyno.model.words import nearest, unknown
 from kvdyno.store import RunStore
@@ -136,19 +135,6 @@ def prose(
 
 
 @app.command(rich_help_panel="Look")
-def engines(runner: RunnerOption = "local", json: JsonOption = False) -> None:
-    """List the engines that are built here.
-
-    Example: `kvdyno engines`
-    """
-    found = catalog.discover(project(), runner=runner)
-    if json:
-        print_json([_engine_document(engine) for engine in found.values()])
-    else:
-        pages.engines_table(console, found)
-
-
-@app.command(rich_help_panel="Look")
 def describe(
     engine: Annotated[
         str,
@@ -170,12 +156,8 @@ def describe(
     if engine not in found:
         raise UsageError(unknown("engine", engine, found), where="kvdyno describe", remedy="kvdyno engines")
     if json:
-        print_json(_engine_document(found[engine]))
+        print_json(pages.engine_document(found[engine]))
     elif driver:
         pages.driver_page(console, found[engine])
     else:
         pages.engine_page(console, found[engine])
-
-
-def _engine_document(engine: Engine) -> dict[str, object]:
-    return engine.description.model_dump() | {"presets": engine.presets}

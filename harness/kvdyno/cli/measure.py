@@ -12,6 +12,7 @@ import typer
 from kvdyno import pipeline
 from kvdyno.errors import RunFailures, UsageError
 from kvdyno.model.engine import RunnerName
+from kvdyno.model.experiment import CachePolicy
 from kvdyno.model.point import Plan
 from kvdyno.model.project import Project
 from kvdyno.model.results import Analysis, ReportPaths
@@ -20,11 +21,14 @@ from kvdyno.spec import list_experiments
 
 from . import render
 from .app import (
+    CacheOption,
     DataOption,
     EnginesOption,
     ExcludeOption,
     Experiment,
+    GovernorOption,
     JsonOption,
+    NoTurboOption,
     OnlyOption,
     ProfileOption,
     RepeatOption,
@@ -53,7 +57,10 @@ def plan(
     exclude: ExcludeOption = None,
     repeat: RepeatOption = None,
     runner: RunnerOption = "local",
+    cache: CacheOption = None,
     uncapped: UncappedOption = False,
+    governor: GovernorOption = None,
+    no_turbo: NoTurboOption = False,
     price_per_hour: Annotated[
         float | None,
         typer.Option("--price-per-hour", metavar="PRICE", min=0, help="What an hour of the machine costs."),
@@ -69,15 +76,16 @@ def plan(
     Example: `kvdyno plan quickstart --profile small --only workload=a`
     """
     here = project(results=results, data=data)
-    request = _request(here, experiment, profile, engines, only, exclude, repeat, runner)
+    request = _request(here, experiment, profile, engines, only, exclude, repeat, runner, cache)
     _, whole = pipeline.make_plan(here, request)
     warn_of(pipeline.corrupt(here, whole))
-    cached = pipeline.reusable(here, whole, how=pipeline.Confinement(uncapped=uncapped))
-    rest = estimate(pipeline.remaining(whole, cached))
+    how = pipeline.Confinement(uncapped=uncapped, frequency=pipeline.Frequency(governor, no_turbo=no_turbo))
+    reuse = pipeline.look_up(here, whole, how=how)
+    rest = estimate(pipeline.remaining(whole, reuse.records))
     if json:
-        print_json(render.plan_document(whole, cached, rest=rest, price_per_hour=price_per_hour))
+        print_json(render.plan_document(whole, reuse, rest=rest, price_per_hour=price_per_hour))
     else:
-        render.plan_table(console, whole, cached, rest=rest, price_per_hour=price_per_hour)
+        render.plan_table(console, whole, reuse, rest=rest, price_per_hour=price_per_hour)
 
 
 @app.command(rich_help_panel="Measure")
@@ -89,6 +97,7 @@ def run(
     exclude: ExcludeOption = None,
     repeat: RepeatOption = None,
     runner: RunnerOption = "local",
+    cache: CacheOption = None,
     force: Annotated[
         bool, typer.Option("--force", metavar="", help="Measure again what is stored already.")
     ] = False,
@@ -97,6 +106,8 @@ def run(
         str | None,
         typer.Option("--cpus", metavar="LIST", help='Confine drivers to these CPUs, such as "0-3,6".'),
     ] = None,
+    governor: GovernorOption = None,
+    no_turbo: NoTurboOption = False,
     results: ResultsOption = None,
     data: DataOption = None,
     json: JsonOption = False,
@@ -109,10 +120,15 @@ def run(
     Example: `kvdyno run quickstart --engines rocksdb,leveldb --repeat 5`
     """
     here = project(results=results, data=data)
-    request = _request(here, experiment, profile, engines, only, exclude, repeat, runner)
+    request = _request(here, experiment, profile, engines, only, exclude, repeat, runner, cache)
     _, whole = pipeline.make_plan(here, request)
     warn_of(pipeline.corrupt(here, whole))
-    how = pipeline.Confinement(uncapped=uncapped, cpus=cpu_list(cpus), force=force)
+    how = pipeline.Confinement(
+        uncapped=uncapped,
+        cpus=cpu_list(cpus),
+        force=force,
+        frequency=pipeline.Frequency(governor, no_turbo=no_turbo),
+    )
     with SweepDisplay(render.silent() if json else console, _forecast(here, whole, how)) as display:
         result = pipeline.sweep(here, whole, how=how, observer=display)
     found = pipeline.analyse(here, whole, records=result.records)
@@ -138,6 +154,7 @@ def report(
     exclude: ExcludeOption = None,
     repeat: RepeatOption = None,
     runner: RunnerOption = "local",
+    cache: CacheOption = None,
     uncapped: UncappedOption = False,
     results: ResultsOption = None,
     json: JsonOption = False,
@@ -147,7 +164,7 @@ def report(
     Example: `kvdyno report quickstart`
     """
     here = project(results=results)
-    request = _request(here, experiment, profile, engines, only, exclude, repeat, runner)
+    request = _request(here, experiment, profile, engines, only, exclude, repeat, runner, cache)
     _, whole = pipeline.make_plan(here, request)
     warn_of(pipeline.corrupt(here, whole))
     found = pipeline.analyse(here, whole, records=pipeline.stored(here, whole, uncapped=uncapped).values())
@@ -166,6 +183,7 @@ def _request(
     exclude: Sequence[str] | None,
     repeat: int | None,
     runner: RunnerName,
+    cache: CachePolicy | None,
 ) -> pipeline.Request:
     if experiment is None:
         raise UsageError(
@@ -179,6 +197,7 @@ def _request(
         exclude=tuple(exclude or ()),
         repeat=repeat,
         runner=runner,
+        cache=cache,
     )
 
 

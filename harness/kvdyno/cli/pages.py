@@ -37,6 +37,12 @@ def engines_table(console: Console, engines: Mapping[str, Engine]) -> None:
     console.print(table)
 
 
+def engine_document(engine: Engine) -> dict[str, object]:
+    """An engine for scripts."""
+    presets = {"presets": engine.presets, "built_version": engine.built_version}
+    return engine.description.model_dump() | presets
+
+
 def engine_page(console: Console, engine: Engine) -> None:
     """All that an engine says of itself."""
     described, build = engine.description.engine, engine.description.build

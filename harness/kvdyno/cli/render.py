@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
+from kvdyno.model.axes import AGE, VOLUME
+from kvdyno.model.options import value_text
 from kvdyno.model.point import Plan, Point
-from kvdyno.model.record import Record
 from kvdyno.model.results import ReportPaths, Summary, SummaryRow
 from kvdyno.model.units import format_seconds, human_bytes
+from kvdyno.pipeline import Reuse
 from kvdyno.plan import Estimate
 from kvdyno.spec import ExperimentSummary
 
@@ -41,7 +43,7 @@ def experiments_text(known: Sequence[ExperimentSummary]) -> str:
 def plan_table(
     console: Console,
     plan: Plan,
-    cached: Mapping[str, Record],
+    reuse: Reuse,
     *,
     rest: Estimate,
     price_per_hour: float | None = None,
@@ -50,20 +52,56 @@ def plan_table(
     table = plain_table("point", ">runs", ">stored", ">a run takes")
     for point in plan.points:
         names = [run.name for run in plan.runs if run.point.identity == point.identity]
-        stored = sum(name in cached for name in names)
+        stored = sum(name in reuse.records for name in names)
         table.add_row(point.slug, str(len(names)), str(stored), format_seconds(point.expected_seconds))
     console.print(table)
     size = f"{counted(len(plan.points), 'point')}, {counted(len(plan.runs), 'run')}"
-    console.print(f"\n{size}, {len(cached)} stored already")
-    if len(cached) < len(plan.runs):
-        console.print(
-            f"the rest: about {format_seconds(rest.seconds)}, of which {format_seconds(rest.load_seconds)} "
-            f"to load data; {human_bytes(rest.disk_bytes)} of disk"
-        )
-        if price_per_hour is not None:
-            console.print(f"price: about {_price(rest, price_per_hour):,.2f}, at {price_per_hour:g} an hour")
-    for note in plan.notes:
+    console.print(f"\n{size}, {len(reuse.records)} stored already")
+    _levels(console, plan)
+    if len(reuse.records) < len(plan.runs):
+        _costs(console, rest, price_per_hour=price_per_hour)
+    for note in (*_partnerless(reuse), *plan.notes):
         hanging(console, "note:", note, style="yellow")
+
+
+def _partnerless(reuse: Reuse) -> list[str]:
+    if not reuse.partnerless:
+        return []
+    verb = "is" if len(reuse.partnerless) == 1 else "are"
+    runs = counted(len(reuse.partnerless), "stored run")
+    return [f"{runs} {verb} measured again, because partners of the same sweep are missing"]
+
+
+def _levels(console: Console, plan: Plan) -> None:
+    """How often data are loaded, how old they are, and which volume ends mixes that write."""
+    loads = max((dataset.load for dataset in plan.datasets), default=0)
+    if not loads:
+        return
+    ages = _axis_values(plan, AGE)
+    volume = plan.experiment.phases.measure_volume
+    volumes = _axis_values(plan, VOLUME) or ([value_text(volume)] if volume else [])
+    parts = [f"{counted(loads, 'load')} of each dataset"]
+    parts += [f"age {', '.join(ages)}{' (young data)' if ages == ['0'] else ''}"] if ages else []
+    parts += [f"writing mixes end at {', '.join(volumes)} times the data"] if volumes else []
+    console.print("; ".join(parts))
+
+
+def _axis_values(plan: Plan, axis: str) -> list[str]:
+    values = dict.fromkeys(point.axes[axis] for point in plan.points if axis in point.axes)
+    return [value_text(value) for value in values]
+
+
+def _costs(console: Console, rest: Estimate, *, price_per_hour: float | None) -> None:
+    console.print(
+        f"the rest: about {format_seconds(rest.seconds)}, of which {format_seconds(rest.load_seconds)} "
+        f"to load data; {human_bytes(rest.disk_bytes)} of disk"
+    )
+    if rest.snapshots:
+        aged = f"; {format_seconds(rest.age_seconds)} of the loading ages data" if rest.age_seconds else ""
+        taken = human_bytes(rest.snapshot_bytes)
+        console.print(f"{counted(rest.snapshots, 'snapshot')} of data, {taken} of the disk{aged}")
+    if price_per_hour is not None:
+        console.print(f"price: about {_price(rest, price_per_hour):,.2f}, at {price_per_hour:g} an hour")
 
 
 def _price(rest: Estimate, per_hour: float) -> float:
@@ -71,20 +109,27 @@ def _price(rest: Estimate, per_hour: float) -> float:
 
 
 def plan_document(
-    plan: Plan, cached: Mapping[str, Record], *, rest: Estimate, price_per_hour: float | None = None
+    plan: Plan, reuse: Reuse, *, rest: Estimate, price_per_hour: float | None = None
 ) -> dict[str, Any]:
-    """The plan for scripts; `seconds`, `disk_bytes` and `price` are for the runs that are not stored."""
+    """The plan for scripts; estimates and `price` are for the runs that are not stored."""
     return {
         "experiment": plan.experiment.name,
         "profile": plan.experiment.profile.name,
-        "stored": len(cached),
+        "stored": len(reuse.records),
+        "partnerless": list(reuse.partnerless),
         "seconds": rest.seconds,
         "load_seconds": rest.load_seconds,
+        "age_seconds": rest.age_seconds,
+        "snapshots": rest.snapshots,
+        "snapshot_bytes": rest.snapshot_bytes,
         "disk_bytes": rest.disk_bytes,
         "price": None if price_per_hour is None else _price(rest, price_per_hour),
         "notes": list(plan.notes),
         "points": [_point_document(point) for point in plan.points],
-        "runs": [{"name": run.name, "stored": run.name in cached} for run in plan.runs],
+        "runs": [
+            {"name": run.name, "load": run.load, "seed": run.seed, "stored": run.name in reuse.records}
+            for run in plan.runs
+        ],
     }
 
 

@@ -128,7 +128,8 @@ class Engine:
 
     `presets` maps a preset's name to option texts at paper scale; `binary_sha256` is the build's identity,
     its shared objects included (see build.py). `image` is the id of the image that holds `binary`, and that
-    id is then the build's identity; None for a file of this machine. `external` engines are upstream `ycsb`
+    id is then the build's identity; None for a file of this machine. `built_version` is the version that was
+    built from an archive; "" for another build. `external` engines are upstream `ycsb`
     binaries, whose output is parsed instead.
     """
 
@@ -139,6 +140,7 @@ class Engine:
     presets: Mapping[str, Mapping[str, str]]
     external: bool = False
     image: str | None = None
+    built_version: str = ""
 
     @property
     def runner(self) -> RunnerName:

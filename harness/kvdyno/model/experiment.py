@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -18,16 +18,21 @@ AxisValue = str | int | float | bool
 
 #: Ratios this near to 1, as a share, are the same for all purposes, unless an experiment sets `same_within`.
 SAME_WITHIN = 0.05
+#: What caches hold when a run that starts from a snapshot begins (docs/formats.md, "Cache policies").
+CachePolicy = Literal["cold", "snapshot-read", "warm"]
+DEFAULT_CACHE: CachePolicy = "snapshot-read"
 
 
 class EngineChoice(Frozen):
     """One engine of an experiment: which binary, which preset, what the figures call it.
 
-    `runner` None: whatever runner the sweep is asked for. `twin_of` is the label of the choice that this one
-    repeats with loads and runs of its own, and `twin` its number among that label's twins; 0: no twin.
+    `version` None: the engine's default one (engines/versions.yaml). `runner` None: whatever runner the sweep
+    is asked for. `twin_of` is the label of the choice that this one repeats with loads and runs of its own,
+    and `twin` its number among that label's twins; 0: no twin.
     """
 
     engine: str
+    version: str | None = None
     runner: RunnerName | None = None
     preset: str = "default"
     options: Mapping[str, str] = Field(default_factory=dict)
@@ -38,8 +43,9 @@ class EngineChoice(Frozen):
 
     @property
     def key(self) -> str:
-        """What a catalog calls it."""
-        return f"{self.engine}@{self.runner}" if self.runner else self.engine
+        """What a catalog calls it: "rocksdb", "rocksdb@11.8.1", "docker:rocksdb@11.8.1"."""
+        name = f"{self.engine}@{self.version}" if self.version else self.engine
+        return f"{self.runner}:{name}" if self.runner else name
 
 
 class Phases(Frozen):
@@ -67,6 +73,11 @@ class DeviceLimits(Frozen):
     write_iops: int | None = None
 
     @property
+    def holds_writes(self) -> bool:
+        """Whether writes are limited in any way."""
+        return bool(self.write_bytes_per_second or self.write_iops)
+
+    @property
     def text(self) -> str:
         """The rates in words: "reads at most 500 MiB/s and 90,000/s; writes at most 450 MiB/s"."""
         directions = (
@@ -82,7 +93,10 @@ class DeviceLimits(Frozen):
 
 
 class FigureSpec(Frozen):
-    """One figure: a kind from `plots/` bound to a metric and to axes of the grid."""
+    """One figure: a kind from `plots/` bound to a metric and to axes of the grid.
+
+    With `ratio_to`, paired ratios to that engine.
+    """
 
     id: str
     kind: str
@@ -94,6 +108,7 @@ class FigureSpec(Frozen):
     panels: tuple[str, ...] = ()
     where: Mapping[str, tuple[AxisValue, ...]] = Field(default_factory=dict)
     options: Mapping[str, Any] = Field(default_factory=dict)
+    ratio_to: str | None = None
 
 
 class TableSpec(Frozen):
@@ -151,6 +166,7 @@ class Experiment(Frozen):
     properties: Mapping[str, str] = Field(default_factory=dict)
     cap_bytes: int
     devices: Mapping[str, DeviceLimits] = Field(default_factory=dict)
+    cache: CachePolicy = DEFAULT_CACHE
     repetitions: int
     loads: int = 1
     phases: Phases

@@ -36,9 +36,9 @@ DOCKERFILE = Path("containers/Dockerfile")
 REMEDY = "make images"
 
 # Of no use to a driver: tests, benchmarks, and what the harness reads from the tree.
-_FOLDERS_LEFT_OUT = frozenset({"fuzz", "trust", "stress", "__pycache__"})
+_FOLDERS_LEFT_OUT = frozenset({"fuzz", "trust", "stress", "versions", "__pycache__"})
 _INCLUDED = re.compile(r"include\(\.\./([\w-]+)/")
-_FILES_LEFT_OUT = ("*_test.*", "testing/*.cc", "*.md", "*.py", "presets.yaml", ".*")
+_FILES_LEFT_OUT = ("*_test.*", "testing/*.cc", "*.md", "*.py", "presets.yaml", "versions.yaml", ".*")
 
 
 def image_name(engine: str) -> str:

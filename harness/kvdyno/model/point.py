@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from .engine import Engine
-from .experiment import AxisValue, DeviceLimits, Experiment
+from .experiment import DEFAULT_CACHE, AxisValue, CachePolicy, DeviceLimits, Experiment
 
 
 @dataclass(frozen=True)
@@ -55,11 +55,14 @@ class Point:
     expected_disk_bytes: int
     device: DeviceLimits | None = None
     other_loads: tuple[Dataset, ...] = ()
+    cache: CachePolicy = DEFAULT_CACHE
 
     @property
     def loads(self) -> tuple[Dataset, ...]:
         """Every load of its dataset, in their order; none if it starts from an empty store."""
         return (self.dataset, *self.other_loads) if self.dataset else ()
+
+    cache: CachePolicy = DEFAULT_CACHE
 
 
 @dataclass(frozen=True)

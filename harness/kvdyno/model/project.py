@@ -63,6 +63,11 @@ class Project:
         return self.results / "runs"
 
     @property
+    def hosts(self) -> Path:
+        """What self-tests found, a folder per host; not in git."""
+        return self.results / "hosts"
+
+    @property
     def reports(self) -> Path:
         """Made from records; can be deleted."""
         return self.results / "reports"

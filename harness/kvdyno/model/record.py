@@ -144,7 +144,8 @@ class Record(Frozen):
 
     `load` numbers the load that the run started from (a dataset may be loaded several times, each with a
     seed of its own), `seed` is the run's own. `repetitions_planned` is how many repetitions the sweep was
-    asked for when the run was made. `probes` are what the harness measured of the machine just before it.
+    asked for when the run was made. `gauges` are what the harness measured of the machine just before the
+    run.
     """
 
     schema_version: str = RECORD_SCHEMA
@@ -160,7 +161,7 @@ class Record(Frozen):
     point: RecordedPoint
     runner: RunnerFacts
     environment: Environment
-    probes: Mapping[str, float | int | str | bool | None] = Field(default_factory=dict)
+    gauges: Mapping[str, float | int | str | bool | None] = Field(default_factory=dict)
     status: RunStatus
     failure: Failure | None = None
     outcome: Outcome | None = None

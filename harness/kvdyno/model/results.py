@@ -23,6 +23,7 @@ CautionKind = Literal[
     "uncapped",
     "mixed",
     "build",
+    "library",
     "unpaired",
     "ambiguous",
     "spread",
@@ -30,6 +31,9 @@ CautionKind = Literal[
     "busy",
     "readahead",
     "device",
+    "gauge",
+    "disturbed",
+    "amplification",
     "repetitions",
     "extended",
     "loads",
@@ -43,7 +47,7 @@ CautionKind = Literal[
 ]
 
 #: Cautions of these kinds put the comparison itself in doubt; the others qualify single points.
-GRAVE: frozenset[CautionKind] = frozenset({"uncapped", "mixed", "build", "unpaired", "extended"})
+GRAVE: frozenset[CautionKind] = frozenset({"uncapped", "mixed", "build", "library", "unpaired", "extended"})
 
 
 @dataclass(frozen=True)
@@ -149,7 +153,7 @@ class Device:
 
 @dataclass(frozen=True)
 class Contender:
-    """An engine as it ran: identity, build, and the caveats that its adapter declares."""
+    """An engine as it ran: identity, build, its library, and the caveats that its adapter declares."""
 
     label: str
     engine: str
@@ -161,6 +165,7 @@ class Contender:
     binary_sha256: str
     options: Mapping[str, str]
     durability: Durability | None
+    library: str = ""
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,8 @@ A module for each thing that a person asks for: planning, reuse of what is store
 the machine itself.
 """
 
+from kvdyno.runner import Frequency
+
 from .conclusions import analyse, compare, fill_prose, query, summarise, write_report
 from .machine import clean, examine
 from .planning import Request, make_plan
@@ -12,6 +14,7 @@ from .sweep import Observer, SweepResult, new_sweep_id, sweep
 
 __all__ = [
     "Confinement",
+    "Frequency",
     "Observer",
     "Request",
     "Reuse",

@@ -9,7 +9,15 @@ from kvdyno import catalog, doctor
 from kvdyno.errors import EngineError, HostError, KvdynoError, SpecError
 from kvdyno.model.engine import RunnerName
 from kvdyno.model.project import Project
-from kvdyno.runner import Surveyor, Warden, choose_warden, tidy
+from kvdyno.runner import (
+    Surveyor,
+    Warden,
+    choose_warden,
+    offered_counters,
+    restore_frequency,
+    take_gauges,
+    tidy,
+)
 from kvdyno.store import RunStore, SweepLock
 
 from .sweep import new_sweep_id
@@ -21,7 +29,7 @@ def clean(project: Project, *, snapshots: bool) -> tuple[str, ...]:
     """Remove what killed sweeps left and, if asked, the snapshots; returns names. Records stay."""
     with SweepLock(project.root):
         store = RunStore(project.runs)
-        removed = [str(path) for path in store.clean()]
+        removed = [*restore_frequency(), *(str(path) for path in store.clean())]
         with contextlib.closing(_any_warden()) as warden:
             removed += tidy(project, wardens=(warden,), snapshots=snapshots)
         return tuple(removed)
@@ -36,7 +44,11 @@ def _any_warden() -> Warden:
 
 
 def examine(project: Project, *, runner: RunnerName = "local") -> tuple[doctor.Finding, ...]:
-    """What this machine lacks for fair measurements; a small cap is tried out and taken away again."""
+    """What this machine lacks for fair measurements; a small cap is tried out and taken away again.
+
+    Governor and turbo that a killed sweep left are put back first.
+    """
+    restored = restore_frequency()
     confinement: str | HostError
     engines: Collection[str] | KvdynoError
     try:
@@ -52,6 +64,9 @@ def examine(project: Project, *, runner: RunnerName = "local") -> tuple[doctor.F
     return doctor.examine(
         project,
         environment=Surveyor(project).survey(),
+        gauges=take_gauges(project.data),
+        counters=offered_counters(project.data),
+        restored=restored,
         confinement=confinement,
         engines=engines,
         docker=_docker_facts(),

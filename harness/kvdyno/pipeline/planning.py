@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from kvdyno import catalog, plan, spec
 from kvdyno.errors import EngineError, UsageError
 from kvdyno.model.engine import Engine, RunnerName
+from kvdyno.model.experiment import CachePolicy
 from kvdyno.model.image import REMEDY
 from kvdyno.model.point import Plan
 from kvdyno.model.project import Project
@@ -25,6 +26,8 @@ class Request:
     only: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     repeat: int | None = None
+    #: Instead of the experiment's.
+    cache: CachePolicy | None = None
 
     @property
     def partial(self) -> bool:
@@ -43,6 +46,8 @@ def make_plan(project: Project, request: Request) -> tuple[Mapping[str, Engine],
             profile=request.profile,
             engines=request.engines or None,
         )
+    if request.cache:
+        experiment = experiment.model_copy(update={"cache": request.cache})
     whole = plan.make_plan(experiment, catalog=engines, project=project)
     if request.runner == "docker":
         _demand_images(whole)

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from kvdyno.model.point import Plan, Point, Run
 from kvdyno.model.project import Project
 from kvdyno.model.record import CONCLUSIVE, LASTING_FACTS, Record
 from kvdyno.plan import blocks_of
-from kvdyno.runner import Surveyor, host_id
+from kvdyno.runner import Frequency, Surveyor, host_id
 from kvdyno.store import CorruptRecord, RunStore
 
 
 @dataclass(frozen=True)
 class Confinement:
-    """How a sweep runs: without a cap if told so, on certain CPUs, measuring again what is stored."""
+    """How a sweep runs: uncapped, on certain CPUs, at certain frequencies, measuring again what is stored."""
 
     uncapped: bool = False
     cpus: tuple[int, ...] | None = None
     force: bool = False
+    frequency: Frequency = field(default_factory=Frequency)
 
 
 @dataclass(frozen=True)
@@ -37,9 +38,9 @@ class Reuse:
 def stored(project: Project, whole: Plan, *, uncapped: bool = False) -> Mapping[str, Record]:
     """The records of this plan's runs on this host, by run name.
 
-    A block's are those of the latest sweep that measured all of it conclusively; where there is no such
-    sweep, each run's latest, but a conclusive one if any. They bear the plan's names, whatever they were
-    called when they were measured.
+    A block's are those of the latest sweep that measured all of it conclusively. Without such a sweep they
+    are each run's latest, but a conclusive one if any. They bear the plan's names, whatever they were called
+    when they were measured.
     """
     candidates = _by_run(whole, (r for r in _records(project, whole) if r.runner.capped != uncapped))
     found: dict[str, Record] = {}
@@ -51,12 +52,14 @@ def stored(project: Project, whole: Plan, *, uncapped: bool = False) -> Mapping[
 
 
 def look_up(project: Project, whole: Plan, *, how: Confinement) -> Reuse:
-    """Those that need not be measured again: conclusive, of the conditions that hold now, and of a block that
-    one sweep measured as a whole, since contenders are compared within a sweep.
+    """The records that need not be measured again.
+
+    They are conclusive, of the conditions that hold now, and of a block that one sweep measured as a whole:
+    contenders are compared within a sweep.
     """
     if how.force:
         return Reuse({}, ())
-    facts = Surveyor(project).survey().facts
+    facts = {**Surveyor(project).survey().facts, **how.frequency.facts}
     cpus = ",".join(map(str, sorted(how.cpus or os.sched_getaffinity(0))))
     fitting = (
         record

@@ -16,7 +16,7 @@ from kvdyno.model.engine import Engine
 from kvdyno.model.point import Plan, Run
 from kvdyno.model.project import Project
 from kvdyno.model.record import Record
-from kvdyno.runner import LocalRunner, Progress
+from kvdyno.runner import LocalRunner, Progress, frequency_set, restore_frequency
 from kvdyno.store import RunStore, SweepLock
 
 from .reuse import Confinement, reusable
@@ -61,18 +61,25 @@ def sweep(project: Project, whole: Plan, *, how: Confinement, observer: Observer
     with SweepLock(project.root), _resumable(force=how.force):
         store = RunStore(project.runs)
         store.clean()
+        restored = restore_frequency()
         records = dict(reusable(project, whole, how=how))
         reused = len(records)
         todo = [(order, run) for order, run in enumerate(whole.runs, 1) if run.name not in records]
-        with LocalRunner(
-            project,
-            sweep_id=new_sweep_id(),
-            loads=_WatchedLoads(store, observer),
-            uncapped=how.uncapped,
-            cpus=how.cpus,
-            runners={point.engine.runner for point in whole.points},
-        ) as runner:
-            observer.started(len(todo), confined=runner.confinement, removed=runner.removed_leftovers)
+        sweep_id = new_sweep_id()
+        held = frequency_set(how.frequency, sweep_id=sweep_id) if todo else contextlib.nullcontext()
+        with (
+            held,
+            LocalRunner(
+                project,
+                sweep_id=sweep_id,
+                loads=_WatchedLoads(store, observer),
+                uncapped=how.uncapped,
+                cpus=how.cpus,
+                runners={point.engine.runner for point in whole.points},
+            ) as runner,
+        ):
+            removed = (*restored, *runner.removed_leftovers)
+            observer.started(len(todo), confined=runner.confinement, removed=removed)
             runner.prepare(todo, progress=observer.progress, force_snapshots=how.force)
             for number, (order, run) in enumerate(todo, 1):
                 _demand_same_build(run.point.engine)

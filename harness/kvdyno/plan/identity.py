@@ -12,7 +12,7 @@ from typing import Any
 
 from kvdyno.model.axes import DATASET, DEVICE, DISTRIBUTION, THREADS, WORKLOAD, axis_of
 from kvdyno.model.engine import Engine
-from kvdyno.model.experiment import AxisValue
+from kvdyno.model.experiment import DEFAULT_CACHE, AxisValue
 from kvdyno.model.options import display_value, value_text
 from kvdyno.model.point import Dataset, Point
 
@@ -31,10 +31,12 @@ def hash_of(content: Mapping[str, Any]) -> str:
 def point_identity(resolved: Resolved, *, dataset: Dataset | None) -> str:
     """Hash of all that can change the point's result. Labels, time limits and estimates cannot.
 
-    Of a device its rates count, not its name; the disk as it is has none. A twin's number tells it from the
-    point that it repeats.
+    Of a device its rates count, not its name; the disk as it is and the default cache policy have no entry. A
+    twin's number tells it from the point that it repeats.
     """
     device = resolved.device
+    # An empty store has nothing to cache.
+    cache = resolved.cache if dataset else DEFAULT_CACHE
     return hash_of(
         {
             "engine": resolved.engine.name,
@@ -44,6 +46,7 @@ def point_identity(resolved: Resolved, *, dataset: Dataset | None) -> str:
             "cap_bytes": resolved.cap_bytes,
             "dataset": dataset.identity if dataset else None,
             **({"twin": resolved.twin} if resolved.twin else {}),
+            **({"cache": cache} if cache != DEFAULT_CACHE else {}),
             **({"device": device.model_dump(exclude={"name"}, exclude_none=True)} if device else {}),
         }
     )
@@ -57,7 +60,7 @@ def point_slug(label: str, *, axes: Mapping[str, AxisValue], engine: Engine) -> 
         text = display_value(reading, value) if reading else value_text(value)
         prefix = "t" if axis == THREADS else "" if axis in _SPEAKING_AXES else f"{axis}-"
         words.append(prefix + text)
-    slug = ".".join(re.sub(r"[^A-Za-z0-9_.+-]+", "_", word) for word in words)
+    slug = ".".join(re.sub(r"[^A-Za-z0-9_.+@-]+", "_", word) for word in words)
     return slug[:_SLUG_LENGTH_MAX]
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from kvdyno.errors import SpecError
 from kvdyno.model.axes import AGE, RECORDS, axis_of
 from kvdyno.model.engine import Engine
-from kvdyno.model.experiment import AxisValue, EngineChoice, Experiment
+from kvdyno.model.experiment import DEFAULT_CACHE, AxisValue, EngineChoice, Experiment
 from kvdyno.model.external import chosen_engine
 from kvdyno.model.point import Plan, Point
 from kvdyno.model.project import Project
@@ -106,6 +106,7 @@ def _point(experiment: Experiment, *, choice: EngineChoice, resolved: Resolved) 
         dataset=start,
         cap_bytes=resolved.cap_bytes,
         device=resolved.device,
+        cache=resolved.cache if start else DEFAULT_CACHE,
         timeout_seconds=experiment.timeout_seconds,
         expected_seconds=expected_seconds(resolved, dataset=start, loaded_bytes=loaded_bytes),
         expected_disk_bytes=expected_disk_bytes(resolved, loaded_bytes=loaded_bytes),

@@ -11,7 +11,14 @@ from dataclasses import dataclass
 from kvdyno.model import axes as axis_words
 from kvdyno.model.axes import axis_of
 from kvdyno.model.engine import Engine, OptionDescription
-from kvdyno.model.experiment import AxisValue, DeviceLimits, EngineChoice, Experiment, Phases
+from kvdyno.model.experiment import (
+    AxisValue,
+    CachePolicy,
+    DeviceLimits,
+    EngineChoice,
+    Experiment,
+    Phases,
+)
 from kvdyno.model.options import display_value, parse_value, scale_value, value_text
 from kvdyno.model.project import Project
 from kvdyno.model.properties import read_properties
@@ -33,6 +40,7 @@ class Resolved:
     phases: tuple[str, ...]
     cap_bytes: int
     device: DeviceLimits | None
+    cache: CachePolicy
     notes: tuple[str, ...]
     twin: int = 0
 
@@ -129,7 +137,9 @@ def resolve(
     # The disk as it is has no entry.
     device = experiment.devices.get(str(axes.get(axis_words.DEVICE)))
     notes = tuple(scaling.notes)
-    return Resolved(engine, axes, properties, phases, cap_bytes, device, notes, twin=choice.twin)
+    return Resolved(
+        engine, axes, properties, phases, cap_bytes, device, experiment.cache, notes, twin=choice.twin
+    )
 
 
 def _workload(combination: Mapping[str, AxisValue], *, project: Project) -> dict[str, str]:

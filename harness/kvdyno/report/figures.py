@@ -13,12 +13,12 @@ import plots
 from kvdyno.errors import SpecError, StoreError
 from kvdyno.model.experiment import FigureSpec
 from kvdyno.model.figure_options import option_mistake, words_of
-from kvdyno.model.results import Analysis
+from kvdyno.model.results import Analysis, resolve_label
 
 from .failures import failed_points, with_losses
 from .single_runs import timeline_caption, timeline_rows
 from .summary import point_text
-from .words import column_of, common_title, interval_words, metric_title
+from .words import column_of, common_title, interval_words, metric_title, ratio_interval_words
 
 
 @dataclass(frozen=True)
@@ -71,13 +71,21 @@ def bind(spec: FigureSpec, analysis: Analysis, table: pd.DataFrame) -> plots.Bin
         x=column_of(spec.x) if spec.x else None,
         series=_columns(spec.series),
         panels=_columns(spec.panels),
-        label=common_title(_metrics(spec))[0] if spec.options.get("metrics") else metric_title(spec.metric),
+        label=_label(spec, analysis),
         unit=unit,
+        reference=1 if spec.ratio_to else None,
         units=analysis.units,
         contenders=tuple(c.label for c in analysis.contenders) if spec.series[:1] == ("engine",) else (),
         caption=_caption(spec, table, analysis) + _losses(table, analysis),
         options=spec.options,
     )
+
+
+def _label(spec: FigureSpec, analysis: Analysis) -> str:
+    """What the value axis is called."""
+    if spec.ratio_to:
+        return f"{metric_title(spec.metric)} over {resolve_label(spec.ratio_to, analysis.frame)}'s"
+    return common_title(_metrics(spec))[0] if spec.options.get("metrics") else metric_title(spec.metric)
 
 
 def check_figures(specs: Sequence[FigureSpec]) -> None:
@@ -116,6 +124,8 @@ def _estimates(spec: FigureSpec, analysis: Analysis) -> pd.DataFrame:
     """The table of an "estimates" kind. Points whose runs all failed, and those of an engine that has none of
     a metric, are rows without a value.
     """
+    if spec.ratio_to:
+        return _ratios(spec, analysis)
     rows = analysis.select(analysis.estimates, where=spec.where, phase=spec.phase)
     metrics = _metrics(spec)
     parts = []
@@ -125,6 +135,17 @@ def _estimates(spec: FigureSpec, analysis: Analysis) -> pd.DataFrame:
         whole = pd.concat([measured, *absent], ignore_index=True)
         parts.append(_in_axis_order(whole, analysis).assign(part=part, measure=metric_title(metric)))
     return pd.concat(parts, ignore_index=True)
+
+
+def _ratios(spec: FigureSpec, analysis: Analysis) -> pd.DataFrame:
+    """The table of an "estimates" kind with ratios for values; the baseline itself is no row."""
+    baseline = resolve_label(str(spec.ratio_to), analysis.frame)
+    found = analysis.select(analysis.ratios, where=spec.where, metric=spec.metric, phase=spec.phase)
+    found = found[found["baseline"] == baseline].rename(columns={"ratio": "value"})
+    failed = failed_points(found, spec.where, analysis)
+    whole = pd.concat([found.assign(status="ok"), failed[failed["label"] != baseline]], ignore_index=True)
+    title = metric_title(spec.metric)
+    return _in_axis_order(whole, analysis).assign(unit="ratio", part=title, measure=title)
 
 
 def _lacking(measured: pd.DataFrame, rows: pd.DataFrame, analysis: Analysis) -> pd.DataFrame:
@@ -179,6 +200,9 @@ def _caption(spec: FigureSpec, table: pd.DataFrame, analysis: Analysis) -> str:
     n = f"n = {counts.min()}" if counts.min() == counts.max() else f"n = {counts.min()} to {counts.max()}"
     if "percentile" in table:
         return f"Percentiles of all operations of a point's repetitions together ({n})."
+    if spec.ratio_to:
+        marks = f"; error bars: {ratio_interval_words(table['method'])}" if counts.max() > 1 else ""
+        return f"Ratios within a repetition ({n}){marks}. Phase: {spec.phase}."
     without = spec.kind == "stacked" or counts.max() == 1
     marks = "" if without else f"; error bars: {interval_words(table['method'])}"
     return f"Medians over repetitions ({n}){marks}. Phase: {spec.phase}."

@@ -1,14 +1,32 @@
 """The runner: points in, records out, on this machine, under a cap.
 
 `LocalRunner` executes runs; `tidy` removes what killed ones left; `choose_warden` says how this machine
-confines processes; `Surveyor` reads the environment. The rest is private to this package.
+confines processes; `Surveyor` reads the environment; `frequency_set` holds governor and turbo; `take_gauges`
+and `offered_counters` show a doctor what runs would be told. The rest is private to this package.
 """
 
 from .cage import Warden
 from .environment import Surveyor, host_id
+from .frequency import Frequency, frequency_set, restore_frequency
+from .gauges import take_gauges
+from .kernel import offered_counters
 from .loads import LoadSink
 from .local import LocalRunner, tidy
 from .warden import choose_warden
 from .watch import Progress
 
-__all__ = ["LoadSink", "LocalRunner", "Progress", "Surveyor", "Warden", "choose_warden", "host_id", "tidy"]
+__all__ = [
+    "Frequency",
+    "LoadSink",
+    "LocalRunner",
+    "Progress",
+    "Surveyor",
+    "Warden",
+    "choose_warden",
+    "frequency_set",
+    "host_id",
+    "offered_counters",
+    "restore_frequency",
+    "take_gauges",
+    "tidy",
+]

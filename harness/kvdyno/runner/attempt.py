@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from kvdyno.model.engine import RunnerName
-from kvdyno.model.point import Run
+from kvdyno.model.experiment import DeviceLimits
+from kvdyno.model.point import Point, Run
 from kvdyno.model.record import (
     Environment,
     Failure,
@@ -21,11 +23,15 @@ from kvdyno.model.record import (
     RunStatus,
 )
 
-from .cage import Task, Warden
+from .cache_policy import warmed
+from .cage import BINDS_ALONE, Places, Task, Warden
 from .disk import evict_file, free_bytes, needed_bytes
 from .driver import LOG, OUTCOME, PROPERTIES, Driver, NativeDriver, write_properties
 from .environment import others_cpus_busy, read_cpu
 from .external import ExternalDriver
+from .gauges import Gauge, Gauges
+from .held import RateMeter
+from .kernel import device_below, read_machine
 from .throttle import throttle_for
 from .verdict import Evidence, judge, read_tail
 from .watch import Ending, Progress, run_in_cage
@@ -43,6 +49,7 @@ class Setting:
     sweep_id: str
     wardens: Mapping[RunnerName, Warden]
     cpus: tuple[int, ...]
+    gauges: Gauges
 
 
 @dataclass
@@ -57,6 +64,7 @@ class Draft:
     environment: Environment
     started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
     place: str = ""
+    gauges: Mapping[str, Gauge] = field(default_factory=dict)
     details: dict[str, Any] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
 
@@ -89,6 +97,7 @@ class Draft:
                 details={"confinement": warden.kind, "why": warden.why, **warden.details, **self.details},
             ),
             environment=self.environment,
+            gauges=self.gauges,
             status=status,
             failure=failure,
             outcome=outcome,
@@ -130,10 +139,13 @@ def refusal_for_lack_of_space(draft: Draft) -> Record | None:
     return draft.finish("disk_full", failure=Failure(reason=reason))
 
 
-def attempt(draft: Draft, *, store: Path, progress: Callable[[Progress], None]) -> Record:
+def attempt(
+    draft: Draft, *, store: Path, progress: Callable[[Progress], None], own_disk: bool = False
+) -> Record:
     """Run the draft's point on the store at `store`; how it ends is the record's status.
 
-    Raises HostError if this machine cannot do it at all, OSError if the run's folder cannot be written.
+    `own_disk`: nothing but the store is on its disk. Raises HostError if this machine cannot do it at all,
+    OSError if the run's folder cannot be written.
     """
     point = draft.run.point
     driver: Driver = ExternalDriver(point) if point.engine.external else NativeDriver(point)
@@ -144,23 +156,37 @@ def attempt(draft: Draft, *, store: Path, progress: Callable[[Progress], None]) 
         with contextlib.suppress(FileNotFoundError):
             evict_file(point.engine.binary)
     write_properties(draft.run_dir / PROPERTIES, draft.run.properties)
-    throttle = throttle_for(store, point.device)
+    throttle = throttle_for(store, point.device, alone=own_disk)
+    device = device_below(store)
+    draft.gauges, flaws = draft.setting.gauges.take(store)
+    draft.warnings += flaws
     with draft.warden.cage(cap_bytes=point.cap_bytes, throttle=throttle) as cage:
         draft.place = cage.place
         task = Task(
             engine=point.engine,
-            argv=driver.argv,
+            argv=_argv(point, driver),
             store=store,
             output=draft.run_dir,
             log=draft.run_dir / LOG,
             timeout_seconds=point.timeout_seconds,
             cpus=draft.setting.cpus,
         )
+        counters = partial(read_machine, device=device)
+        meter = RateMeter(point.device or DeviceLimits(), counters if own_disk else cage.usage)
+
+        def tick(pids: Sequence[int]) -> None:
+            driver.tick(pids)
+            meter.tick()
+
         before = read_cpu()
-        ending = run_in_cage(task, cage=cage, progress=progress, tick=driver.tick)
+        ending = run_in_cage(task, cage=cage, progress=progress, tick=tick, machine=counters)
         others = others_cpus_busy(before, read_cpu(), apart=ending.cpu_seconds_apart)
+        held = meter.finish()
     outcome, flaw = driver.collect(draft.run_dir, ending=ending)
     _note(draft, ending, others)
+    if point.device:
+        binds = BINDS_ALONE if own_disk else draft.warden.device_binds
+        draft.details |= {"device_binds": binds, "device_held": held}
     status, failure = judge(
         Evidence(
             ending=ending,
@@ -175,6 +201,13 @@ def attempt(draft: Draft, *, store: Path, progress: Callable[[Progress], None]) 
     return draft.finish(status, failure=failure, outcome=outcome)
 
 
+def _argv(point: Point, driver: Driver) -> Callable[[Places], list[str]]:
+    """The driver's command line, behind a reader of the store if that is to be warm."""
+    if point.cache != "warm":
+        return driver.argv
+    return lambda places: warmed(places.store, driver.argv(places))
+
+
 def _note(draft: Draft, ending: Ending, others: float | None) -> None:
     """Keep what the cage saw; doubt a cap that did not bind, and a machine that was not the run's own."""
     draft.details |= {
@@ -184,8 +217,6 @@ def _note(draft: Draft, ending: Ending, others: float | None) -> None:
         "others_cpus_busy": others,
         "phases": [account.as_details() for account in ending.accounts],
     }
-    if draft.run.point.device:
-        draft.details["device_binds"] = draft.warden.device_binds
     if others is not None and others > _OTHERS_CPUS_BUSY_MAX:
         draft.warnings.append(f"others kept {others:g} CPUs busy during the run")
     cap = draft.run.point.cap_bytes

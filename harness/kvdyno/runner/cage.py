@@ -28,7 +28,8 @@ JOIN_SCRIPT = f'for group in $0; do echo $$ > "$group/cgroup.procs" || exit {LAU
 
 #: Which I/O the limits of a device hold.
 BINDS_V1 = "reads, direct writes and synced writes; not what is written back later"
-BINDS_V2 = "reads and writes, write-back included where the file system knows whose pages they are"
+BINDS_V2 = "reads and writes, write-back included"
+BINDS_ALONE = "reads and writes, write-back included: the store is on an imitated disk of its own"
 
 
 #: From SIGTERM to SIGKILL: time for a driver to write its outcome.
@@ -129,7 +130,7 @@ class Cage(Protocol):
     def peak_bytes(self) -> int | None:
         """The highest memory use so far, page cache included; None where the kernel does not say."""
 
-    def usage(self) -> dict[str, int]:
+    def usage(self) -> dict[str, float]:
         """Memory now and I/O so far (see throttle.read_usage); what cannot be read is left out."""
 
 
@@ -159,6 +160,10 @@ class Warden(Protocol):
     @property
     def device_binds(self) -> str:
         """Which I/O the limits of a device hold here, in words."""
+
+    @property
+    def binds_write_back(self) -> bool:
+        """Whether these limits also hold what the kernel writes back later."""
 
     def cage(self, *, cap_bytes: int, throttle: Throttle | None = None) -> AbstractContextManager[Cage]:
         """A new cage; `cap_bytes` 0 confines without a cap. Raises HostError.

@@ -27,7 +27,7 @@ from .cage import (
 )
 from .owner import PREFIX, is_leftover
 from .process import HostProcess
-from .throttle import Throttle, apply, cannot_limit, read_usage
+from .throttle import Throttle, apply, cannot_limit, held_at_root, read_usage
 
 
 @dataclass(frozen=True)
@@ -126,8 +126,10 @@ class Counters:
 class CgroupCage(Counters):
     """A cgroup that holds one run."""
 
-    #: Where its I/O is counted and held: another hierarchy's group on v1.
+    #: Where its I/O is held: another hierarchy's group on v1.
     io: Path | None = None
+    #: Whether that group counts for this run alone.
+    counts_io: bool = True
 
     @property
     def place(self) -> str:
@@ -143,9 +145,9 @@ class CgroupCage(Counters):
         groups = dict.fromkeys(filter(None, (self.io, self.path)))
         return ["/bin/sh", "-c", JOIN_SCRIPT, " ".join(map(str, groups)), *argv]
 
-    def usage(self) -> dict[str, int]:
+    def usage(self) -> dict[str, float]:
         """See Cage."""
-        return read_usage(self.path, self.io)
+        return read_usage(self.path, self.io if self.counts_io else None)
 
     def pids(self) -> list[int]:
         """See Cage."""
@@ -182,6 +184,7 @@ class CgroupWarden:
         """`io_root` is where v1's blkio controller is mounted, if it may be used."""
         self._io_root = io_root
         self.device_binds = BINDS_V1 if version is V1 else BINDS_V2
+        self.binds_write_back = version is V2
         self.kind = version.kind
         self.why = why
         self._root = root
@@ -202,7 +205,7 @@ class CgroupWarden:
             if cap_bytes:
                 _limit(path, self._version.limits, cap_bytes)
             with self._io_group(path, throttle) as io:
-                yield replace(cage, io=io)
+                yield replace(cage, io=io, counts_io=io != self._io_root)
         finally:
             cage.kill()
             _remove(path)
@@ -219,6 +222,10 @@ class CgroupWarden:
             if needed:
                 raise cannot_limit("there is no blkio controller", where="/proc/self/mounts")
             yield None
+            return
+        if throttle and throttle.alone:
+            with held_at_root(throttle, self._io_root):
+                yield self._io_root
             return
         group = self._io_root / self._name
         _make(group)

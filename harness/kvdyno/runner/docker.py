@@ -23,8 +23,9 @@ from kvdyno.model.engine import RunnerName
 from .cage import BINDS_V1, BINDS_V2
 from .cgroup import V1, V2
 from .docker_cage import IMAGE_USER, UNREACHABLE, Confines, DockerCage
+from .hierarchy import controller_mounts
 from .owner import is_leftover, owned_name
-from .throttle import Throttle
+from .throttle import Throttle, cannot_limit, held_at_root
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -95,22 +96,29 @@ class DockerWarden:
         """See Warden."""
         return BINDS_V1 if self._confines.version is V1 else BINDS_V2
 
+    @property
+    def binds_write_back(self) -> bool:
+        """See Warden."""
+        return self._confines.version is V2
+
     @contextlib.contextmanager
     def cage(self, *, cap_bytes: int, throttle: Throttle | None = None) -> Iterator[DockerCage]:
         """See Warden. Waits for an Engine that is away."""
         self._await_engine()
         self._count += 1
-        cage = DockerCage(
-            self._client,
-            self._confines,
-            name=f"{self._confines.name}.{self._count}",
-            cap_bytes=cap_bytes if self.capped else 0,
-            throttle=throttle,
-        )
-        try:
-            yield cage
-        finally:
-            cage.remove()
+        with _root_group(throttle) as root_group:
+            cage = DockerCage(
+                self._client,
+                self._confines,
+                name=f"{self._confines.name}.{self._count}",
+                cap_bytes=cap_bytes if self.capped else 0,
+                throttle=None if root_group else throttle,
+                root_group=root_group,
+            )
+            try:
+                yield cage
+            finally:
+                cage.remove()
 
     def remove_leftovers(self) -> tuple[str, ...]:
         """See Warden."""
@@ -200,6 +208,19 @@ class DockerWarden:
                 remedy="boot with cgroup_enable=memory; a rootless Engine needs cgroup v2, with the "
                 "controller delegated to its user",
             )
+
+
+@contextlib.contextmanager
+def _root_group(throttle: Throttle | None) -> Iterator[Path | None]:
+    """With a disk of the run's own: v1's root group for I/O, where that disk's rules stand meanwhile."""
+    if throttle is None or not throttle.alone:
+        yield None
+        return
+    root_group, _ = controller_mounts("blkio")
+    if root_group is None:
+        raise cannot_limit("there is no blkio controller", where="/proc/self/mounts")
+    with held_at_root(throttle, root_group):
+        yield root_group
 
 
 def docker_facts() -> Mapping[str, object]:

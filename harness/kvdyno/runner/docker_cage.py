@@ -79,11 +79,14 @@ class DockerCage:
         name: str,
         cap_bytes: int,
         throttle: Throttle | None,
+        root_group: Path | None = None,
     ) -> None:
+        """`root_group`: v1's group for I/O where the container's processes go; the Engine's own if None."""
         self._client = client
         self._confines = confines
         self._cap_bytes = cap_bytes
         self._throttle = throttle
+        self._root_group = root_group
         self._pid = 0
         self._holder: Holder | None = None
         self._oom_killed = False
@@ -102,6 +105,7 @@ class DockerCage:
             container.start()
             container.reload()
             self._pid = container.attrs["State"]["Pid"]
+            self._join_root_group()
             process.follow(container)
         return process
 
@@ -138,16 +142,27 @@ class DockerCage:
             **({"mem_limit": self._cap_bytes, "memswap_limit": self._cap_bytes} if self._cap_bytes else {}),
         )
 
+    def _join_root_group(self) -> None:
+        """Move what runs in the container by now; what it starts later follows its parent."""
+        if self._root_group is None:
+            return
+        group = group_of(self._pid, controller="blkio", v2_name="io")
+        while group and group != self._root_group and (inside := read_pids(group / "cgroup.procs")):
+            for pid in inside:
+                with contextlib.suppress(ProcessLookupError):
+                    (self._root_group / "cgroup.procs").write_text(str(pid))
+
     def pids(self) -> list[int]:
         """See Cage. As this machine numbers them."""
         group = group_of(self._pid) if self._pid else None
         return read_pids(group / "cgroup.procs") if group else []
 
-    def usage(self) -> dict[str, int]:
+    def usage(self) -> dict[str, float]:
         """See Cage."""
         if not self._pid:
             return {}
-        return read_usage(group_of(self._pid), group_of(self._pid, controller="blkio", v2_name="io"))
+        counted = None if self._root_group else group_of(self._pid, controller="blkio", v2_name="io")
+        return read_usage(group_of(self._pid), counted)
 
     def kill(self) -> None:
         """See Cage. An Engine that has gone cannot help: then the harness ends what it may."""

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
+from kvdyno.model.experiment import DEFAULT_CACHE
 from kvdyno.model.point import Dataset, Point, Run
 from kvdyno.model.record import CONCLUSIVE, Failure, Record
 
@@ -43,6 +44,7 @@ def load_run(point: Point, dataset: Dataset) -> Run:
         dataset=None,
         device=None,
         other_loads=(),
+        cache=DEFAULT_CACHE,
     )
     return Run(point=load, repetition=1, load=dataset.load, seed=dataset.seed)
 

@@ -11,19 +11,26 @@ from types import TracebackType
 
 from kvdyno.errors import HostError, Interrupted
 from kvdyno.model.engine import RunnerName
-from kvdyno.model.point import Dataset, Run
+from kvdyno.model.point import Dataset, Point, Run
 from kvdyno.model.project import Project
 from kvdyno.model.record import Failure, Record
 
 from .attempt import Draft, Setting, attempt, refusal_for_lack_of_space
+from .cache_policy import drop_caches
 from .cage import Warden
-from .disk import demand_real_disk, remove_tree
+from .disk import demand_real_disk, needed_bytes, remove_tree
 from .environment import Surveyor
+from .gauges import Gauges
+from .imitation import Imitation, demand_accounted_write_back, release
 from .loads import Loads, LoadSink
 from .owner import is_leftover, owned_name
 from .snapshots import Snapshot, Snapshots
+from .throttle import cannot_limit
 from .warden import choose_warden, remove_leftover_containers
 from .watch import Progress
+
+# An imitated disk is larger than what a run should need: the file behind it takes only what is written.
+_OWN_DISK_ROOM = 4
 
 #: Where snapshots are kept, by whether the loads were uncapped.
 _SHELVES = {False: "snapshots", True: "snapshots-uncapped"}
@@ -58,6 +65,8 @@ class LocalRunner:
         # A load under the cap and one without it may leave different files: they are not shared.
         self._snapshots = Snapshots(project.data / _SHELVES[uncapped])
         self._work = project.data / "work" / owned_name(sweep_id)
+        self._gauges = Gauges(project.data / "gauges" / owned_name(sweep_id))
+        self._imitation = Imitation(self._work / "imitated")
         self._surveyor = Surveyor(project)
         self._loads = Loads(self._snapshots, sink=loads, draft=self._draft)
         self._prepared: set[str] = set()
@@ -81,7 +90,7 @@ class LocalRunner:
                 )
                 for runner in self._runners
             }
-            self._setting = Setting(sweep_id=self._sweep_id, wardens=wardens, cpus=cpus)
+            self._setting = Setting(sweep_id=self._sweep_id, wardens=wardens, cpus=cpus, gauges=self._gauges)
             self.removed_leftovers = tidy(self._project, wardens=wardens.values())
             self._exit = undo.pop_all()
         return self
@@ -91,6 +100,7 @@ class LocalRunner:
     ) -> None:
         """Remove what this sweep left, and put the machine back."""
         try:
+            self._gauges.remove()
             remove_tree(self._work)
         finally:
             self._exit.close()
@@ -110,8 +120,12 @@ class LocalRunner:
         """Make every snapshot that the runs (with their orders) start from, before the first of them.
 
         Otherwise the first repetition alone would follow right upon a load. A load that fails is a failure of
-        its runs when they are executed. Raises as `execute` does.
+        its runs when they are executed. Devices that cannot be held are refused before anything is loaded.
+        Raises as `execute` does.
         """
+        for _, run in runs:
+            with _explained(run):
+                self._needs_own_disk(run.point)
         for order, run in runs:
             if run.dataset and run.dataset.identity not in self._prepared:
                 self._prepared.add(run.dataset.identity)
@@ -185,27 +199,56 @@ class LocalRunner:
         refusal = refusal_for_lack_of_space(draft)
         if refusal:
             return refusal
-        store = self._work / "store"
-        store.mkdir(parents=True)
-        return attempt(draft, store=store, progress=progress)
+        with self._store_for(draft.run.point) as (store, own_disk):
+            store.mkdir(parents=True)
+            return attempt(draft, store=store, progress=progress, own_disk=own_disk)
 
     def _attempt_on_copy(
         self, draft: Draft, snapshot: Snapshot, progress: Callable[[Progress], None]
     ) -> Record:
-        write_once = draft.run.point.engine.description.engine.write_once_files
-        store = self._work / "store"
-        snapshot.lay_out(store, write_once=write_once)
-        draft.details["snapshot"] = {
-            "bytes": snapshot.bytes,
-            "copied_bytes": snapshot.copied_bytes(write_once),
-        }
-        record = attempt(draft, store=store, progress=progress)
+        point = draft.run.point
+        with self._store_for(point) as (store, own_disk):
+            # No file is linked into another file system.
+            write_once = () if own_disk else point.engine.description.engine.write_once_files
+            snapshot.lay_out(store, write_once=write_once, read_first=point.cache != "cold")
+            draft.details["snapshot"] = {
+                "bytes": snapshot.bytes,
+                "copied_bytes": snapshot.copied_bytes(write_once),
+            }
+            draft.details["cache_policy"] = point.cache
+            if point.cache == "cold":
+                draft.details["caches_dropped"] = drop_caches()
+            record = attempt(draft, store=store, progress=progress, own_disk=own_disk)
         difference = snapshot.first_difference(checksums=False)
         if difference is None:
             return record
         self._snapshots.remove(snapshot.manifest.identity)
         warning = f"the run changed a file of its snapshot, which was removed: {difference}"
         return record.model_copy(update={"warnings": (*record.warnings, warning)})
+
+    @contextlib.contextmanager
+    def _store_for(self, point: Point) -> Iterator[tuple[Path, bool]]:
+        """Where the run's store goes, not made yet, and whether that is on a disk of its own."""
+        if not self._needs_own_disk(point):
+            yield self._work / "store", False
+            return
+        with self._imitation.disk(size=_OWN_DISK_ROOM * needed_bytes(point.expected_disk_bytes)) as disk:
+            yield disk / "store", True
+
+    def _needs_own_disk(self, point: Point) -> bool:
+        """Whether rates can be held on an imitated disk alone. Raises HostError if they cannot at all."""
+        if point.device is None:
+            return False
+        warden = self._setting.wardens[point.engine.runner]
+        if warden.kind == "none":
+            raise cannot_limit("nothing is confined", where="--uncapped")
+        if not point.device.holds_writes:
+            return False
+        if warden.binds_write_back:
+            demand_accounted_write_back(self._project.data)
+            return False
+        self._imitation.demand()
+        return True
 
     def _draft(self, run: Run, run_dir: Path, order: int) -> Draft:
         return Draft(
@@ -226,8 +269,9 @@ def tidy(project: Project, *, wardens: Iterable[Warden], snapshots: bool = False
     """
     removed = [name for warden in wardens for name in warden.remove_leftovers()]
     removed += remove_leftover_containers()
-    for folder in sorted((project.data / "work").glob("*")):
+    for folder in sorted([*(project.data / "work").glob("*"), *(project.data / "gauges").glob("*")]):
         if is_leftover(folder.name):
+            release(folder)
             remove_tree(folder)
             removed.append(folder.name)
     for shelf in (Snapshots(project.data / name) for name in _SHELVES.values()):

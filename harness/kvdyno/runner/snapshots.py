@@ -71,11 +71,12 @@ class Snapshot:
         globs = tuple(write_once)
         return sum(f.bytes for f in self.manifest.files if not _matches(f.path, globs))
 
-    def lay_out(self, target: Path, *, write_once: Iterable[str]) -> None:
+    def lay_out(self, target: Path, *, write_once: Iterable[str], read_first: bool) -> None:
         """Make `target` a store equal to the snapshot, with nothing of either in the page cache.
 
-        Every byte is read or written on the way, so that each run finds the storage below equally prepared.
-        `write_once` are globs of the file names that the engine never changes. Raises HostError.
+        `write_once` are globs of the file names that the engine never changes: those are linked. With
+        `read_first` they are read, so that every byte is read or written on the way, and each run finds the
+        storage below equally prepared. Raises HostError.
         """
         globs = tuple(write_once)
         try:
@@ -84,7 +85,13 @@ class Snapshot:
             for folder in sorted(p for p in self.store.rglob("*") if p.is_dir()):
                 (target / folder.relative_to(self.store)).mkdir()
             for file in self.manifest.files:
-                _place(self.store / file.path, target / file.path, link=_matches(file.path, globs))
+                source, place = self.store / file.path, target / file.path
+                if not _matches(file.path, globs):
+                    _copy(source, place)
+                    continue
+                if read_first:
+                    read_through(source)
+                place.hardlink_to(source)
             evict(target)
             evict(self.store)
         except OSError as failure:
@@ -202,13 +209,9 @@ def _matches(path: str, globs: tuple[str, ...]) -> bool:
     return any(fnmatch.fnmatchcase(Path(path).name, glob) for glob in globs)
 
 
-def _place(source: Path, target: Path, *, link: bool) -> None:
-    if link:
-        read_through(source)
-        target.hardlink_to(source)
-    else:
-        shutil.copyfile(source, target)
-        target.chmod(0o644)
+def _copy(source: Path, target: Path) -> None:
+    shutil.copyfile(source, target)
+    target.chmod(0o644)
 
 
 def _freeze(path: Path, store: Path) -> SnapshotFile:

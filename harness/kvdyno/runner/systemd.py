@@ -131,7 +131,7 @@ class ScopeCage:
         peak = self._left("memory.peak")
         return read_number(peak) if peak else None
 
-    def usage(self) -> dict[str, int]:
+    def usage(self) -> dict[str, float]:
         """See Cage."""
         group = self._group()
         return read_usage(group, group)
@@ -155,6 +155,7 @@ class SystemdWarden:
     kind = "systemd"
     capped = True
     device_binds = BINDS_V2
+    binds_write_back = True
     details: Mapping[str, object] = MappingProxyType({})
 
     def __init__(self, *, user: bool, mount: Path, name: str, why: str) -> None:

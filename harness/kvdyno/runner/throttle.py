@@ -7,14 +7,15 @@ direct and synced writes and all reads; v1 does not hold what is written back la
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kvdyno.errors import HostError
 from kvdyno.model.experiment import DeviceLimits
 
 from .disk import mount_of
+from .kernel import read_pressure
 
 _NEVER_BINDS = str(1 << 62)
 
@@ -34,11 +35,21 @@ class Throttle:
     path: str
     numbers: str
     limits: DeviceLimits = field(default_factory=DeviceLimits)
+    #: Whether the disk is this run's alone: then rules may stand where write-back is held too.
+    alone: bool = False
 
     @property
     def binds(self) -> bool:
         """Whether anything is limited."""
         return bool(self._rates())
+
+    def at_root(self) -> Mapping[str, str]:
+        """Files of v1's root group, and what to write so that these rules stand and no older ones."""
+        rates = self._rates()
+        return {
+            f"blkio.throttle.{words[0]}": f"{self.numbers} {rates.get(name, 0)}"
+            for name, words in _NAMES.items()
+        }
 
     def v1(self) -> Mapping[str, str]:
         """Files below a cgroup v1, and what to write."""
@@ -65,10 +76,12 @@ class Throttle:
         return {name: str(rate) for name, rate in given.items()}
 
 
-def throttle_for(folder: Path, limits: DeviceLimits | None, *, root: Path = Path("/")) -> Throttle | None:
+def throttle_for(
+    folder: Path, limits: DeviceLimits | None, *, alone: bool = False, root: Path = Path("/")
+) -> Throttle | None:
     """Rules for the disk below `folder`. None if the kernel names no such disk and nothing is to be limited.
 
-    Raises HostError if something is.
+    `alone`: nothing but the run uses the disk. Raises HostError if something is to be limited.
     """
     link = root / "sys/dev/block" / mount_of(folder, root=root).device
     if link.exists():
@@ -76,7 +89,7 @@ def throttle_for(folder: Path, limits: DeviceLimits | None, *, root: Path = Path
         disk = device if (device / "queue").is_dir() else device.parent
         with contextlib.suppress(OSError):
             numbers = (disk / "dev").read_text().strip()
-            return Throttle(path=f"/dev/{disk.name}", numbers=numbers, limits=limits or DeviceLimits())
+            return Throttle(f"/dev/{disk.name}", numbers, limits=limits or DeviceLimits(), alone=alone)
     if limits is None:
         return None
     raise HostError(
@@ -98,6 +111,20 @@ def apply(rules: Mapping[str, str], group: Path, *, needed: bool) -> None:
                 ) from failure
 
 
+@contextlib.contextmanager
+def held_at_root(throttle: Throttle, root_group: Path) -> Iterator[None]:
+    """Rules for a disk of the run's own stand at v1's root group: write-back is done on its account.
+
+    v1 holds each group by itself, so the run's processes belong into that group too. Raises HostError.
+    """
+    try:
+        apply(throttle.at_root(), root_group, needed=True)
+        yield
+    finally:
+        free = replace(throttle, limits=DeviceLimits())
+        apply(free.at_root(), root_group, needed=False)
+
+
 def cannot_limit(why: str, *, where: str) -> HostError:
     """The experiment asks for a slower disk, and this machine cannot imitate one."""
     return HostError(
@@ -107,16 +134,32 @@ def cannot_limit(why: str, *, where: str) -> HostError:
     )
 
 
-def read_usage(memory: Path | None, io: Path | None) -> dict[str, int]:
-    """A cgroup's memory now and its I/O so far, in bytes; what the kernel does not show is left out."""
+_DIRTY_V1, _DIRTY_V2 = ("total_dirty", "total_writeback"), ("file_dirty", "file_writeback")
+
+#: What `read_usage` gives as of now; all else has grown since the cgroup was made.
+LEVELS = frozenset({"anonymous_bytes", "page_cache_bytes", "dirty_bytes"})
+
+
+def read_usage(memory: Path | None, io: Path | None) -> dict[str, float]:
+    """A cgroup's memory now and its I/O and pressure so far; what the kernel does not show is left out."""
     stat = _keyed(memory / "memory.stat") if memory else {}
-    anonymous = stat.get("total_rss", stat.get("anon"))
-    cached = stat.get("total_cache", stat.get("file"))
-    usage = {"anonymous_bytes": anonymous, "page_cache_bytes": cached, **(_io_usage(io) if io else {})}
+    usage = {
+        "anonymous_bytes": stat.get("total_rss", stat.get("anon")),
+        "page_cache_bytes": stat.get("total_cache", stat.get("file")),
+        "dirty_bytes": _sum(stat, _DIRTY_V1 if "total_dirty" in stat else _DIRTY_V2),
+        **(_io_usage(io) if io else {}),
+        **(read_pressure(memory, name="{}.pressure", prefix="own_pressure") if memory else {}),
+    }
     return {name: value for name, value in usage.items() if value is not None}
 
 
-def _io_usage(group: Path) -> dict[str, int]:
+def _sum(stat: Mapping[str, int], names: Sequence[str]) -> int | None:
+    """Of the counters that are there; None if there is none."""
+    found = [stat[name] for name in names if name in stat]
+    return sum(found) if found else None
+
+
+def _io_usage(group: Path) -> Mapping[str, int]:
     """Over all disks. A group that has done nothing yet lists none."""
     v2, v1 = group / "io.stat", group / "blkio.throttle.io_service_bytes"
     with contextlib.suppress(OSError, ValueError):

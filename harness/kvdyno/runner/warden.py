@@ -54,7 +54,7 @@ class OpenCage:
         """Nobody measures."""
         return None
 
-    def usage(self) -> dict[str, int]:
+    def usage(self) -> dict[str, float]:
         """Nobody counts."""
         return {}
 
@@ -68,6 +68,7 @@ class NoWarden:
     kind: str = "none"
     capped: bool = False
     device_binds: str = "nothing"
+    binds_write_back: bool = False
     details: Mapping[str, object] = field(default_factory=dict)
 
     @contextlib.contextmanager

@@ -18,6 +18,7 @@ from pydantic import Field, ValidationError
 from kvdyno.model.engine import Frozen
 
 from .cage import Cage, Task
+from .throttle import LEVELS
 
 _TICK_SECONDS = 0.1
 _LINE_BYTES_MAX = 64 << 10
@@ -36,10 +37,10 @@ class Progress(Frozen):
 
 @dataclass(frozen=True)
 class Account:
-    """What the cage said at a phase's last progress line: memory then, I/O since the phase before."""
+    """What was counted up to a phase's last progress line: levels then, all else since the phase before."""
 
     phase: str
-    usage: Mapping[str, int]
+    usage: Mapping[str, float]
 
     def as_details(self) -> dict[str, object]:
         """As a record has it."""
@@ -47,29 +48,40 @@ class Account:
 
 
 class Accountant:
-    """Asks the cage at each line of progress, and keeps the last answer of each phase."""
+    """Asks the cage and the machine at each line of progress, and keeps the last answer of each phase."""
 
-    def __init__(self, cage: Cage, progress: Callable[[Progress], None]) -> None:
+    def __init__(
+        self, cage: Cage, progress: Callable[[Progress], None], *, machine: Callable[[], Mapping[str, float]]
+    ) -> None:
         self._cage = cage
         self._progress = progress
-        self._latest: dict[str, dict[str, int]] = {}
+        self._machine = machine
+        self._latest: dict[str, dict[str, float]] = {}
+        self._start = self._counted()
 
     def deliver(self, line: Progress) -> None:
         """Take a line, and pass it on."""
-        usage = self._cage.usage()
-        if usage:
-            self._latest[line.phase] = usage
+        self._latest[line.phase] = {**self._cage.usage(), **self._counted()}
         self._progress(line)
 
     def accounts(self) -> tuple[Account, ...]:
-        """Of all phases so far, in their order."""
-        before: Mapping[str, int] = {}
+        """Of all phases so far, in their order. A cage's counters began at zero."""
+        before: Mapping[str, float] = self._start
         accounts = []
-        for phase, usage in self._latest.items():
-            io = {name: usage[name] - before.get(name, 0) for name in usage if name.startswith("io_")}
-            accounts.append(Account(phase, usage | io))
-            before = usage
+        for phase, now in self._latest.items():
+            grown = {name: _grown(value, before.get(name, 0)) for name, value in now.items()}
+            levels = {name: now[name] for name in now if name in LEVELS}
+            accounts.append(Account(phase, grown | levels))
+            before = now
         return tuple(accounts)
+
+    def _counted(self) -> dict[str, float]:
+        return {"seconds": time.monotonic(), **self._machine()}
+
+
+def _grown(now: float, before: float) -> float:
+    """To microseconds: what is finer comes from subtracting."""
+    return round(now - before, 6)
 
 
 @dataclass(frozen=True)
@@ -127,16 +139,18 @@ def run_in_cage(
     cage: Cage,
     progress: Callable[[Progress], None],
     tick: Callable[[Sequence[int]], None],
+    machine: Callable[[], Mapping[str, float]] = dict,
 ) -> Ending:
     """Start the task in the cage and stay until nothing of it is left.
 
-    `tick` is called a few times a second with the ids of the living processes. Raises HostError if the task
+    `tick` is called a few times a second with the ids of the living processes, `machine` at each line of
+    progress for what the whole machine has counted. Raises HostError if the task
     cannot be started, or cannot be ended; passes on what `progress` raises, KeyboardInterrupt included, after
     ending the task.
     """
     started = time.monotonic()
+    accountant = Accountant(cage, progress, machine=machine)
     with contextlib.closing(cage.start(task)) as process:
-        accountant = Accountant(cage, progress)
         reader = ProgressReader(process.progress, accountant.deliver)
         timed_out = False
         try:

@@ -62,7 +62,7 @@ def twin_noise(
         found.append(
             TwinNoise(
                 engine=str(engine),
-                axes={a: v for a, v in zip(axes, values, strict=True) if v is not None},
+                axes={a: v for a, v in zip(axes, values, strict=True) if isinstance(v, (str, int, float))},
                 phase=str(phase),
                 metric=str(metric),
                 unit=str(unit),

@@ -25,13 +25,26 @@ _SPANS = ("build", "run")
 
 
 @dataclass(frozen=True)
+class FigureKind:
+    """What a module of `plots/` says of itself: the table that it draws, and its options."""
+
+    table: str
+    options: OptionForms
+
+    @property
+    def shows_ratios(self) -> bool:
+        """Whether it draws one metric's value at each point, which a ratio may stand for."""
+        return self.table == "estimates" and "metrics" not in self.options
+
+
+@dataclass(frozen=True)
 class Words:
     """What figures, tables and claims may name: labels of engines, the grid in all profiles, kinds."""
 
     engines: Mapping[str, Engine]
     presets: tuple[str, ...]
     grid: Mapping[str, tuple[AxisValue, ...]]
-    kinds: Mapping[str, OptionForms]
+    kinds: Mapping[str, FigureKind]
 
     def values(self, axis: str) -> tuple[AxisValue, ...]:
         """What the axis can be, in any profile."""
@@ -59,8 +72,8 @@ class Bindings:
     claims: tuple[ClaimSpec, ...]
 
 
-def figure_kinds(folder: Path) -> Mapping[str, OptionForms]:
-    """The kinds in `plots/` and their options: modules that define TABLE and OPTIONS, as literals.
+def figure_kinds(folder: Path) -> Mapping[str, FigureKind]:
+    """The kinds in `plots/`: modules that define TABLE and OPTIONS, as literals.
 
     They are read, not imported: checking an experiment needs no drawing library. Raises SpecError.
     """
@@ -72,7 +85,7 @@ def figure_kinds(folder: Path) -> Mapping[str, OptionForms]:
             message = f"expected a module whose TABLE and OPTIONS are literals, found: {error}"
             raise SpecError(message, where=str(path)) from None
         if len(constants) == 2:
-            kinds[path.stem] = constants["OPTIONS"]
+            kinds[path.stem] = FigureKind(constants["TABLE"], constants["OPTIONS"])
     return kinds
 
 
@@ -114,13 +127,14 @@ class _Checker:
             self._mistakes.add((*place, "kind"), unknown("kind of figure", figure.kind, kinds))
         else:
             self._options(figure, (*place, "options"))
+            self._ratio(figure, (*place, "ratio_to"))
         self._axes((figure.x,) if figure.x else (), (*place, "x"))
         self._axes(figure.series, (*place, "series"))
         self._axes(figure.panels, (*place, "panels"))
         return self._phase_and_filter(figure, place)
 
     def _options(self, figure: FigureSpec, place: Place) -> None:
-        forms = self._words.kinds[figure.kind]
+        forms = self._words.kinds[figure.kind].options
         for name, value in figure.options.items():
             if name not in forms:
                 message: str | None = unknown(f"option of {figure.kind}", name, sorted(forms))
@@ -128,6 +142,13 @@ class _Checker:
                 message = option_mistake(name, value, forms)
             if message:
                 self._mistakes.add((*place, name), message)
+
+    def _ratio(self, figure: FigureSpec, place: Place) -> None:
+        kinds = self._words.kinds
+        self.label(figure.ratio_to, place)
+        if figure.ratio_to is not None and not kinds[figure.kind].shows_ratios:
+            able = ", ".join(name for name, kind in kinds.items() if kind.shows_ratios)
+            self._mistakes.add(place, f"ratio_to: expected one of the kinds {able}, found {figure.kind}")
 
     def table(self, table: TableSpec, place: Place) -> TableSpec:
         self._axes(table.rows, (*place, "rows"))

@@ -19,6 +19,7 @@ from kvdyno.model.options import parse_value, value_text
 from kvdyno.model.project import Project
 from kvdyno.model.properties import read_properties
 from kvdyno.model.units import format_bytes
+from kvdyno.model.versions import SYSTEM, build_remedy, read_versions, split_version
 from kvdyno.model.words import unknown
 
 from .document import Mistakes, Place
@@ -38,16 +39,42 @@ class Chosen:
 
 
 def check_built(choice: EngineChoice, *, catalog: Container[str], project: Project, where: str) -> None:
-    """Raise EngineError when the name is an engine's, but this checkout has not built it for the runner."""
+    """Raise EngineError when the name is an engine's, but this checkout has not built it for the runner.
+
+    Also when the engine has no such version.
+    """
     adapter = project.adapters / choice.engine
-    if choice.key not in catalog and (adapter / "CMakeLists.txt").is_file():
-        packages = (adapter / "packages.txt").relative_to(project.root)
-        by_hand = f"make build; if its library is missing, install what {packages} lists first"
-        raise EngineError(
-            f"engine {choice.key!r} is not built",
-            where=where,
-            remedy=REMEDY if choice.runner == "docker" else by_hand,
-        )
+    if not (adapter / "CMakeLists.txt").is_file():
+        return
+    versions = read_versions(project)
+    if choice.version:
+        versions.check(choice.engine, choice.version, where=where)
+    if choice.key in catalog:
+        return
+    packages = (adapter / "packages.txt").relative_to(project.root)
+    version = choice.version or versions.default_of(choice.engine)
+    if choice.runner == "docker":
+        remedy = REMEDY
+    elif version == SYSTEM:
+        remedy = f"make build; if its library is missing, install what {packages} lists first"
+    else:
+        remedy = build_remedy(choice.engine, version)
+    raise EngineError(f"engine {choice.key!r} is not built", where=where, remedy=remedy)
+
+
+def read_choice(form: EngineForm, *, project: Project) -> EngineChoice:
+    """What an item of `engines` means; its options are still as written."""
+    engine, version = (form.engine, None) if form.external else split_version(form.engine)
+    return EngineChoice(
+        engine=engine,
+        version=version,
+        runner=form.runner,
+        preset=form.preset,
+        options=form.options,
+        label=form.label or _label(form),
+        external=(project.root / form.external).resolve() if form.external else None,
+        twin_of=form.twin_of,
+    )
 
 
 def check_engines(
@@ -57,15 +84,7 @@ def check_engines(
     chosen: list[Chosen] = []
     for index, form in enumerate(forms):
         place = ("engines", index)
-        choice = EngineChoice(
-            engine=form.engine,
-            runner=form.runner,
-            preset=form.preset,
-            options=form.options,
-            label=form.label or _label(form),
-            external=(project.root / form.external).resolve() if form.external else None,
-            twin_of=form.twin_of,
-        )
+        choice = read_choice(form, project=project)
         if not form.external:
             check_built(choice, catalog=catalog, project=project, where=mistakes.where(place))
         try:

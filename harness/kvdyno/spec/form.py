@@ -14,7 +14,15 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 
 from kvdyno.model.axes import VOLUME_MIN
 from kvdyno.model.engine import RunnerName
-from kvdyno.model.experiment import SAME_WITHIN, AxisValue, ClaimSpec, FigureSpec, TableSpec
+from kvdyno.model.experiment import (
+    DEFAULT_CACHE,
+    SAME_WITHIN,
+    AxisValue,
+    CachePolicy,
+    ClaimSpec,
+    FigureSpec,
+    TableSpec,
+)
 from kvdyno.model.options import value_text
 from kvdyno.model.units import parse_bytes, parse_count, parse_seconds
 
@@ -54,7 +62,7 @@ Words = Annotated[tuple[str, ...], BeforeValidator(_listed)]
 Single = Annotated[AxisValue, BeforeValidator(_single)]
 Values = Annotated[tuple[Single, ...], BeforeValidator(_listed), Field(min_length=1)]
 Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
-Label = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+-]*$")]
+Label = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+@-]*$")]
 
 
 class Form(BaseModel):
@@ -193,6 +201,7 @@ class ExperimentForm(SettingsForm):
     properties: Mapping[str, Text] = Field(default_factory=dict)
     cap: Bytes = 16 << 30
     devices: Mapping[Label, DeviceForm] = Field(default_factory=dict)
+    cache: CachePolicy = DEFAULT_CACHE
     baseline: str | None = None
     same_within: Annotated[float, Field(gt=0, lt=1)] = SAME_WITHIN
     figures: tuple[FigureForm, ...] = ()

@@ -22,10 +22,9 @@ Grid = Mapping[str, tuple[AxisValue, ...]]
 _TWIN_NAMES = frozenset({"label", "twin_of", "twin"})
 
 
-def check_levels(
-    form: ExperimentForm, *, grid: Grid, settings: Settings, profile: str, mistakes: Mistakes
-) -> None:
+def check_levels(form: ExperimentForm, *, settings: Settings, profile: str, mistakes: Mistakes) -> None:
     """Loads are at most the repetitions; an age or a volume stands in one place, a key or an axis."""
+    axes = {*form.grid, *(form.profiles[profile].grid if profile in form.profiles else ())}
     for layer, place in _layers(form, profile=profile):
         if layer.loads is not None and layer.loads > settings.repetitions:
             message = (
@@ -33,9 +32,9 @@ def check_levels(
                 f"found {layer.loads}"
             )
             mistakes.add((*place, "loads"), message)
-        if layer.age is not None and AGE in grid:
+        if layer.age is not None and AGE in axes:
             mistakes.add((*place, AGE), f"{AGE}: expected a value here or in the grid, found both")
-        if layer.phases.measure.volume is not None and VOLUME in grid:
+        if layer.phases.measure.volume is not None and VOLUME in axes:
             message = f"{VOLUME}: expected a value here or in the grid, found both"
             mistakes.add((*place, "phases", "measure", VOLUME), message)
 

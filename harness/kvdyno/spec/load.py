@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 from kvdyno.errors import KvdynoError, UsageError
 from kvdyno.model.axes import AGE, VOLUME, axis_of
 from kvdyno.model.engine import Engine
-from kvdyno.model.experiment import AxisValue, DeviceLimits, EngineChoice, Experiment, TableSpec
+from kvdyno.model.experiment import AxisValue, DeviceLimits, EngineChoice, Experiment, FigureSpec, TableSpec
 from kvdyno.model.project import Project
+from kvdyno.model.versions import split_version
 from kvdyno.model.words import unknown
 
 from .bindings import Words, check_bindings, figure_kinds
@@ -23,6 +25,7 @@ from .check import (
     check_needed_axes,
     check_properties,
     check_sizes,
+    read_choice,
 )
 from .document import Mistakes, Place, read_document
 from .form import ExperimentForm
@@ -31,6 +34,7 @@ from .profiles import profile_of, read_profiles, settle_settings
 from .reading import read_form
 
 Grid = Mapping[str, tuple[AxisValue, ...]]
+SpecT = TypeVar("SpecT", FigureSpec, TableSpec)
 
 _PROFILES = "profiles"
 
@@ -79,7 +83,7 @@ def load_experiment(
     selected = _select(chosen, names=engines, catalog=catalog, project=project)
     everyone = tuple({each.choice.label: each for each in (*chosen, *selected)}.values())
     built = [each.engine for each in everyone]
-    grids = _grids(form, engines=built, project=project, mistakes=mistakes)
+    grids = _grids(form, age=settings.age, engines=built, project=project, mistakes=mistakes)
     check_devices(form.devices, grids=grids.values(), mistakes=mistakes)
     grid = {**grids[""], **grids.get(profile, {})}
     check_sizes(
@@ -89,7 +93,7 @@ def load_experiment(
         volume_axis=VOLUME in grid,
         mistakes=mistakes,
     )
-    check_levels(form, grid=grid, settings=settings, profile=profile, mistakes=mistakes)
+    check_levels(form, settings=settings, profile=profile, mistakes=mistakes)
     check_ages(
         form,
         grid=grid,
@@ -100,9 +104,6 @@ def load_experiment(
         project=project,
         mistakes=mistakes,
     )
-    if AGE not in grid and any(axis_of(engine, AGE) for engine in built):
-        grid = {**grid, AGE: (settings.age,)}
-        grids = {**grids, "": {**grids[""], AGE: (settings.age,)}}
     check_needed_axes(grid, engines=built, mistakes=mistakes)
     properties = check_properties(form.properties, engines=built, grid=grid, mistakes=mistakes)
     bound = check_bindings(form, words=_words(everyone, grids=grids, project=project), mistakes=mistakes)
@@ -120,11 +121,12 @@ def load_experiment(
         properties=properties,
         cap_bytes=form.cap,
         devices={name: DeviceLimits(name=name, **each.model_dump()) for name, each in form.devices.items()},
+        cache=form.cache,
         repetitions=settings.repetitions,
         loads=settings.loads,
         phases=settings.phases,
         timeout_seconds=settings.timeout_seconds,
-        figures=bound.figures,
+        figures=tuple(_without_absent_ratio(figure, labels=labels) for figure in bound.figures),
         tables=tuple(_without_absent_ratio(table, labels=labels) for table in bound.tables),
         claims=bound.claims,
         baseline=form.baseline if form.baseline in labels else None,
@@ -137,10 +139,20 @@ def _with_twins(chosen: Sequence[Chosen], *, mistakes: Mistakes) -> tuple[Chosen
     return tuple(replace(each, choice=choice) for each, choice in zip(chosen, choices, strict=True))
 
 
-def engines_named(path_or_name: str | Path, *, project: Project) -> tuple[str, ...]:
-    """Names of the engines that the file asks for, built or not; of upstream binaries there are none."""
+def engines_named(
+    path_or_name: str | Path, *, project: Project, labels: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """Names of the engines that the file asks for, built or not, with the versions that it names.
+
+    Upstream binaries are none of them. With `labels` only these; other words than labels are names themselves.
+    """
     form = read_form(read_document(_find(path_or_name, project=project)), ExperimentForm)
-    return tuple(dict.fromkeys(each.engine for each in form.engines if each.external is None))
+    choices = [
+        (read_choice(each, project=project), each.engine) for each in form.engines if not each.external
+    ]
+    by_label = {choice.label: name for choice, name in choices}
+    names = [by_label.get(label, label) for label in labels] if labels else by_label.values()
+    return tuple(dict.fromkeys(names))
 
 
 def _find(path_or_name: str | Path, *, project: Project) -> Path:
@@ -182,13 +194,13 @@ def _check_profile_names(form: ExperimentForm, *, known: Iterable[str], mistakes
             mistakes.add((_PROFILES, name), unknown("profile", name, known))
 
 
-def _without_absent_ratio(table: TableSpec, *, labels: Container[str]) -> TableSpec:
+def _without_absent_ratio(spec: SpecT, *, labels: Container[str]) -> SpecT:
     """Instead of ratios to an engine that was not selected, the values themselves; the title says so."""
-    if table.ratio_to is None or table.ratio_to in labels:
-        return table
-    note = f" ({table.ratio_to} was left out: values, not ratios)"
-    title = table.title and table.title + note
-    return table.model_copy(update={"ratio_to": None, "title": title})
+    if spec.ratio_to is None or spec.ratio_to in labels:
+        return spec
+    note = f" ({spec.ratio_to} was left out: values, not ratios)"
+    title = spec.title and spec.title + note
+    return spec.model_copy(update={"ratio_to": None, "title": title})
 
 
 def _select(
@@ -206,9 +218,12 @@ def _select(
         if name in labels:
             selected.append(labels[name])
         elif name in catalog:
-            selected.append(Chosen(EngineChoice(engine=name, label=name), catalog[name]))
+            engine, version = split_version(name)
+            selected.append(Chosen(EngineChoice(engine=engine, version=version, label=name), catalog[name]))
         else:
-            check_built(EngineChoice(engine=name), catalog=catalog, project=project, where="--engines")
+            engine, version = split_version(name)
+            asked = EngineChoice(engine=engine, version=version)
+            check_built(asked, catalog=catalog, project=project, where="--engines")
             raise UsageError(unknown("engine", name, {**labels, **catalog}), where="--engines")
     if not selected:
         raise UsageError("expected at least one engine, found none")
@@ -216,13 +231,16 @@ def _select(
 
 
 def _grids(
-    form: ExperimentForm, *, engines: Sequence[Engine], project: Project, mistakes: Mistakes
+    form: ExperimentForm, *, age: float, engines: Sequence[Engine], project: Project, mistakes: Mistakes
 ) -> Mapping[str, Grid]:
-    """The checked grid under "", and what each profile replaces of it under the profile's name."""
+    """The checked grid under "", and what each profile replaces of it under the profile's name.
+
+    Whoever reads results must see how old the data were: `age` is an axis where the file has none.
+    """
     written: dict[str, tuple[Place, Grid]] = {"": (("grid",), form.grid)}
     for name, override in form.profiles.items():
         written[name] = ((_PROFILES, name, "grid"), override.grid)
-    return {
+    grids = {
         name: check_grid(
             grid,
             engines=engines,
@@ -233,6 +251,9 @@ def _grids(
         )
         for name, (place, grid) in written.items()
     }
+    if AGE not in form.grid and any(axis_of(engine, AGE) for engine in engines):
+        grids[""] = {**grids[""], AGE: (age,)}
+    return grids
 
 
 def _words(engines: Sequence[Chosen], *, grids: Mapping[str, Grid], project: Project) -> Words:

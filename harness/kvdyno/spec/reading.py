@@ -60,7 +60,7 @@ def _sentence(error: ErrorDetails, *, form: type[BaseModel]) -> str:
         case "greater_than":
             return f"{name}: expected more than {context['gt']}, found {_found(error['input'])}"
         case "greater_than_equal":
-            return f"{name}: expected at least {context['ge']}, found {_found(error['input'])}"
+            return f"{name}: expected at least {context['ge']:g}, found {_found(error['input'])}"
         case "less_than_equal":
             return f"{name}: expected at most {context['le']}, found {_found(error['input'])}"
         case _ if kind in _EXPECTED:

@@ -517,6 +517,14 @@ def test_conditions_that_differ_are_named(tmp_path: Path) -> None:
     first = sweep.records[0]
     free = first.runner.model_copy(update={"capped": False})
     assert {"uncapped", "mixed"} == kinds(analysed(replaced(sweep, {"runner": free}, only=0)))
+    details = {**first.runner.details, "cache_policy": "cold"}
+    cold = first.runner.model_copy(update={"details": details})
+    assert analysed(replaced(sweep, {"runner": cold}, only=0)).cautions == (), "loads have nothing to cache"
+    loaded = replaced(sweep, {"point": first.point.model_copy(update={"dataset": "d"})}, only=0)
+    point = sweep.records[1].point.model_copy(update={"dataset": "d"})
+    loaded = replaced(loaded, {"point": point, "runner": cold}, only=1)
+    (caution,) = analysed(loaded).cautions
+    assert "different cache policies are compared: cold, snapshot-read" in caution.message
     elsewhere = first.environment.model_copy(update={"host_id": "another"})
     assert {"mixed"} == kinds(analysed(replaced(sweep, {"environment": elsewhere}, only=0)))
     assert first.outcome is not None

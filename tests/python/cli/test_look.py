@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Checkout
+from .conftest import TINY, Checkout
 
 FORMS = {"figures/throughput": ("pdf", "svg", "png"), "tables/throughput-table": ("md", "tex", "csv")}
 
@@ -142,6 +142,25 @@ def test_a_plan_shows_what_is_stored(measured: Checkout) -> None:
     capped = measured.kvdyno("plan", "tiny")
     assert "8 runs, 0 stored already" in capped.out, "records without a cap are not those of a capped sweep"
     assert re.search(r"the rest: about .*s, of which .*s to load data; .*iB of disk", capped.out)
+
+
+def test_a_plan_shows_loads_ages_and_snapshots(measured: Checkout) -> None:
+    capped = measured.kvdyno("plan", "tiny")
+    assert "1 load of each dataset" in capped.out
+    assert re.search(r"2 snapshots of data, .*iB of the disk", capped.out)
+    plan = measured.kvdyno("plan", "tiny", "--json").json
+    assert plan["snapshots"] == 2
+    assert plan["partnerless"] == []
+    assert {run["load"] for run in plan["runs"]} == {1}
+
+
+def test_a_plan_says_which_stored_runs_are_measured_again(measured: Checkout) -> None:
+    text = TINY.replace("[memory, noop]", "[memory, noop, {engine: noop, label: twin, twin_of: noop}]")
+    measured.experiment("more", text)
+    answer = measured.kvdyno("plan", "more", "--uncapped")
+    assert "12 runs, 0 stored already" in answer.out
+    said = " ".join(answer.out.split())
+    assert "8 stored runs are measured again, because partners of the same sweep are missing" in said
 
 
 def test_a_plan_for_scripts(measured: Checkout) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
-from kvdyno.doctor import Finding, examine
+from kvdyno.doctor import Finding, Gauges, examine
 from kvdyno.errors import EngineError, HostError
 from kvdyno.model.engine import RunnerName
 from kvdyno.model.project import Project
@@ -53,6 +53,18 @@ NO_BASE = DOCKER | {"images.base": None}
 NO_DOCKER = HostError("no Docker Engine answers", where="unix:///x", remedy="harness/setup.sh docker")
 
 
+GAUGES: Gauges = (
+    {
+        "disk.read_4k_p50_us": 80.4,
+        "disk.read_4k_p99_us": 200.0,
+        "disk.write_mib_per_second": 900.0,
+        "cpu.loop_ms": 2.5,
+    },
+    (),
+)
+COUNTERS = dict.fromkeys(("steal", "disk", "pressure", "swap", "thermal"), True)
+
+
 def findings(
     project: Project,
     facts: dict[str, object],
@@ -60,6 +72,9 @@ def findings(
     *,
     engines: Collection[str] | EngineError = ("memory",),
     docker: Mapping[str, object] | HostError = DOCKER,
+    gauges: Gauges = GAUGES,
+    counters: Mapping[str, bool] = COUNTERS,
+    restored: Sequence[str] = (),
     runner: RunnerName = "local",
 ) -> dict[str, Finding]:
     found = examine(
@@ -68,6 +83,9 @@ def findings(
         confinement=confinement,
         engines=engines,
         docker=docker,
+        gauges=gauges,
+        counters=counters,
+        restored=restored,
         runner=runner,
     )
     return {f.what: f for f in found}
@@ -105,6 +123,31 @@ def test_each_flaw_is_found_alone(
     assert [f.what for f in found.values() if f.level != "ok"] == [what]
     assert found[what].level == level
     assert remedy in found[what].remedy
+
+
+def test_gauges_are_shown_and_what_has_none_is_explained(project: Project) -> None:
+    shown = findings(project, GOOD)["gauges"].found
+    assert shown == (
+        "4 KiB reads in 80 us, 99th percentile 200 us, sequential writes at 900 MiB/s, CPU loop in 2.50 ms"
+    )
+    refused = ({**GAUGES[0], "disk.write_mib_per_second": None}, ["gauge: a sequential write: no space"])
+    found = findings(project, GOOD, gauges=refused)["gauges"]
+    assert found.level == "warn"
+    assert "no space" in found.found
+    assert "MiB/s" not in found.found
+    assert "KVDYNO_DATA" in found.remedy
+
+
+def test_counters_that_the_kernel_lacks_are_named(project: Project) -> None:
+    found = findings(project, GOOD, counters={**COUNTERS, "pressure": False, "thermal": False})
+    assert found["kernel counters"].found == "not visible here: pressure (PSI), thermal throttling"
+    assert findings(project, GOOD)["kernel counters"].found == "all visible"
+
+
+def test_what_was_put_back_is_said(project: Project) -> None:
+    found = findings(project, GOOD, restored=("the setting of /sys/x",))
+    assert "/sys/x" in found["put back"].found
+    assert "put back" not in findings(project, GOOD)
 
 
 def test_no_cap_is_bad_and_hands_the_remedy_on(project: Project) -> None:

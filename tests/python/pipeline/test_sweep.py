@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import os
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from fakes.drivers import build_fake
 from fakes.projects import make_project
 
 from kvdyno import pipeline
-from kvdyno.errors import EngineError, Interrupted, StoreError, UsageError
+from kvdyno.errors import EngineError, HostError, Interrupted, StoreError, UsageError
 from kvdyno.model.point import Plan, Run
 from kvdyno.model.project import Project
 from kvdyno.model.record import LASTING_FACTS, Record
@@ -32,6 +33,8 @@ repetitions: 2
 """
 
 UNCAPPED = pipeline.Confinement(uncapped=True)
+#: The module; the package gives its name to the function.
+SWEEP = sys.modules["kvdyno.pipeline.sweep"]
 
 
 @dataclass
@@ -187,6 +190,52 @@ def test_other_cpus_are_measured_again(project: Project, whole: Plan) -> None:
     pipeline.sweep(project, whole, how=pinned, observer=Diary())
     assert len(pipeline.reusable(project, whole, how=pinned)) == 4
     assert pipeline.reusable(project, whole, how=replace(UNCAPPED, cpus=(first + 1,))) == {}
+
+
+def test_a_cache_policy_of_the_request_replaces_the_experiments(project: Project, whole: Plan) -> None:
+    asked = pipeline.make_plan(project, pipeline.Request(experiment="test", cache="cold"))[1]
+    assert {point.cache for point in asked.points} == {"cold"}
+    pipeline.sweep(project, whole, how=UNCAPPED, observer=Diary())
+    assert pipeline.reusable(project, asked, how=UNCAPPED) == {}
+    assert len(pipeline.reusable(project, whole, how=UNCAPPED)) == 4
+
+
+def test_a_governor_that_cannot_be_set_ends_a_sweep_before_it_begins(
+    project: Project, whole: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(wanted: object, *, sweep_id: str) -> object:
+        raise HostError("no CPU has a governor here")
+
+    monkeypatch.setattr(SWEEP, "frequency_set", refuse)
+    diary = Diary()
+    with pytest.raises(HostError, match="no CPU has a governor"):
+        pipeline.sweep(project, whole, how=UNCAPPED, observer=diary)
+    assert diary.said == []
+
+
+def test_records_of_the_frequency_asked_for_are_reused(project: Project, whole: Plan) -> None:
+    pipeline.sweep(project, whole, how=UNCAPPED, observer=Diary())
+    held = replace(UNCAPPED, frequency=pipeline.Frequency("performance", no_turbo=True))
+    assert pipeline.reusable(project, whole, how=held) == {}
+    for path in project.runs.glob("fakedb.a.*/*/record.json"):
+        environment = json.loads(path.read_text())["environment"]
+        environment["facts"] |= {"cpu.governor": "performance", "cpu.turbo": False}
+        edit(path, environment=environment)
+    assert len(pipeline.reusable(project, whole, how=held)) == 2
+
+
+def test_settings_of_a_killed_sweep_are_put_back_first(
+    project: Project, whole: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+
+    class Reader(Diary):
+        def started(self, total: int, *, confined: str, removed: Sequence[str]) -> None:
+            told.extend(removed)
+
+    monkeypatch.setattr(SWEEP, "restore_frequency", lambda: ("the setting of /sys/x",))
+    pipeline.sweep(project, whole, how=UNCAPPED, observer=Reader())
+    assert told == ["the setting of /sys/x"]
 
 
 def test_a_plan_before_the_first_sweep_finds_nothing(project: Project, whole: Plan) -> None:

@@ -200,6 +200,17 @@ def test_an_identity_does_not_change_with_anything_else(old: str, new: str) -> N
     assert point_of(changed(old, new)).identity == point_of(TEXT).identity
 
 
+@pytest.mark.parametrize("policy", ["cold", "warm"])
+def test_a_cache_policy_makes_another_point_on_the_same_data(policy: str) -> None:
+    default, other = point_of(TEXT), point_of(changed("cap: 16GiB", f"cap: 16GiB\ncache: {policy}"))
+    assert (default.cache, other.cache) == ("snapshot-read", policy)
+    assert other.identity != default.identity
+    assert default.dataset
+    assert other.dataset == default.dataset, "snapshots are shared"
+    said = point_of(changed("cap: 16GiB", "cap: 16GiB\ncache: snapshot-read"))
+    assert said.identity == default.identity
+
+
 HDD = "devices:\n  hdd: {write_bytes_per_second: 4MiB, read_iops: 100}\n"
 DEVICES = HDD + "  ssd: {write_bytes_per_second: 450MiB}\n"
 

@@ -116,6 +116,14 @@ def test_a_point_without_a_value_says_why(name: str) -> None:
     assert "× out of memory" in texts(draw(name))
 
 
+@pytest.mark.parametrize("name", ["bars", "lines"])
+def test_a_reference_is_a_line_across_each_panel(name: str) -> None:
+    kind = plots.kinds()[name]
+    bound = Binding(**{**binding(kind).__dict__, "reference": 1})
+    for axes in kind.draw(estimates(), bound).axes:
+        assert any(set(line.get_ydata()) == {1} and line.get_linestyle() == "--" for line in axes.lines)
+
+
 def test_bars_on_a_logarithmic_axis_are_dots() -> None:
     kind = plots.kinds()["bars"]
     figure = kind.draw(estimates(), Binding(**{**binding(kind).__dict__, "options": {"log": True}}))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+import html
 import json
 import os
 import re
@@ -162,6 +163,18 @@ def test_ratio_tables_are_of_pairs_and_mark_what_is_decided(analysis: Analysis) 
     assert "paired ratios, 95 % intervals (t on logarithms) in brackets" in grid.caption
     assert "**2." in to_markdown(grid)
     assert "\\textbf{2." in to_latex(grid)
+
+
+def test_a_figure_may_show_ratios(analysis: Analysis, tmp_path: Path) -> None:
+    spec = FigureSpec(id="f", kind="lines", x="dataset", panels=("workload",), ratio_to="rocksdb")
+    drawn = draw_figure(spec, analysis, folder=tmp_path)
+    assert drawn is not None
+    assert "Ratios within a repetition (n = 3); error bars: 95 % intervals" in drawn.caption
+    svg = html.unescape(drawn.files.svg.read_text("utf-8"))
+    assert "Throughput over RocksDB's" in svg
+    assert "LevelDB" in svg
+    assert "× out of memory" in svg, "a point without a ratio says why"
+    assert draw_figure(spec.model_copy(update={"metric": "nothing"}), analysis, folder=tmp_path) is None
 
 
 def test_csv_holds_full_precision_and_reasons(paths: ReportPaths, analysis: Analysis) -> None:

@@ -164,6 +164,7 @@ def main():
         os.write(descriptor, json.dumps(line).encode() + b"\n")
     phases = []
     if "-load" in flags:
+        (store / "big.once").write_bytes(os.urandom(int(properties.get("fake.load.bytes", "0"))))
         if properties.get("fake.load") == "crash":
             behave("crash", properties, store)
         load(store)

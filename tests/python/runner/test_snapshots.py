@@ -39,7 +39,7 @@ def test_a_copy_equals_the_snapshot_and_links_what_is_written_once(
 ) -> None:
     snapshot = make(snapshots)
     target = tmp_path / "work" / "store"
-    snapshot.lay_out(target, write_once=ONCE)
+    snapshot.lay_out(target, write_once=ONCE, read_first=True)
     assert (target / "1.sst").read_bytes() == b"table" * 1000
     assert (target / "1.sst").samefile(snapshot.store / "1.sst")
     assert (target / "deep" / "LOG").read_bytes() == b"log"
@@ -53,8 +53,15 @@ def test_a_copy_equals_the_snapshot_and_links_what_is_written_once(
 def test_every_byte_is_read_before_a_run(snapshots: Snapshots, tmp_path: Path) -> None:
     snapshot = make(snapshots)
     before = bytes_read()
-    snapshot.lay_out(tmp_path / "store", write_once=["*"])
+    snapshot.lay_out(tmp_path / "store", write_once=["*"], read_first=True)
     assert bytes_read() - before >= snapshot.bytes
+
+
+def test_a_cold_copy_reads_nothing_that_it_links(snapshots: Snapshots, tmp_path: Path) -> None:
+    snapshot = make(snapshots)
+    before = bytes_read()
+    snapshot.lay_out(tmp_path / "store", write_once=["*"], read_first=False)
+    assert bytes_read() - before < snapshot.bytes
 
 
 def bytes_read() -> int:
@@ -160,7 +167,7 @@ def test_a_full_disk_while_copying_is_an_error_with_a_place(
 
     monkeypatch.setattr(module.shutil, "copyfile", full)
     with pytest.raises(HostError, match="No space left on device"):
-        snapshot.lay_out(tmp_path / "copy", write_once=ONCE)
+        snapshot.lay_out(tmp_path / "copy", write_once=ONCE, read_first=True)
 
 
 def test_an_unwritable_place_is_an_error(tmp_path: Path) -> None:
@@ -172,7 +179,7 @@ def test_an_unwritable_place_is_an_error(tmp_path: Path) -> None:
 def test_neither_side_stays_in_the_page_cache(snapshots: Snapshots, tmp_path: Path) -> None:
     snapshot = make(snapshots)
     target = tmp_path / "copy"
-    snapshot.lay_out(target, write_once=ONCE)
+    snapshot.lay_out(target, write_once=ONCE, read_first=True)
     for path in (target / "1.sst", target / "deep" / "LOG", snapshot.store / "deep" / "LOG"):
         assert cached_pages(path) == 0
     (target / "1.sst").read_bytes()

@@ -202,6 +202,10 @@ chunkstore_code chunkstore_checkpoint(chunkstore_store* store, char** error);
 /* Writes the staging ring into the chunks and waits until no background work is left. */
 chunkstore_code chunkstore_flush(chunkstore_store* store, char** error);
 
+/* Flushes, and then reorganises chunks, those with the largest logs first, until all logs together
+ * hold at most so many bytes; what others write meanwhile may come on top. */
+chunkstore_code chunkstore_pay_debt(chunkstore_store* store, uint64_t log_bytes_max, char** error);
+
 /* Reorganises every chunk: no logs are left, nothing superseded stays. */
 chunkstore_code chunkstore_compact(chunkstore_store* store, char** error);
 

@@ -155,6 +155,11 @@ class Store {
   virtual Status Checkpoint() = 0;
   // Writes the staging ring into the chunks and waits until no background work is left.
   virtual Status Flush() = 0;
+  // Flush, and then reorganises chunks, those with the largest logs first, until all logs together
+  // (statistic "log_debt") hold at most so many bytes. What others write meanwhile may come on top:
+  // the call pays no more than what was above the bound when it had flushed. Each step is installed
+  // whole or not at all. A Close in another thread ends it early, with InvalidArgument.
+  virtual Status PayDebt(uint64_t log_bytes_max) = 0;
   // Reorganises every chunk: no logs are left, nothing superseded stays.
   virtual Status Compact() = 0;
 

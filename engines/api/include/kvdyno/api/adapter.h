@@ -2,18 +2,20 @@
 // An adapter owns one open store and its options; it must not know workloads, phases or
 // measurements. A newcomer implements Adapter and Session, and a factory function.
 //
-// Threads: Open, Settle and Close are called by one thread while no session is in use; Sample and
-// TakeEvents may be called by one other thread at any time between Open and Close. A session
-// belongs to one thread; different sessions run at the same time.
+// Threads: Open, Settle and Close are called by one thread while no session is in use; Sample,
+// TakeEvents and Debt may be called by one other thread at any time between Open and Close. A
+// session belongs to one thread; different sessions run at the same time.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "kvdyno/api/event.h"
+#include "kvdyno/api/library.h"
 #include "kvdyno/api/options.h"
 #include "kvdyno/base/status.h"
 
@@ -71,6 +73,18 @@ struct OpenContext {
   bool sync = false;  // every write durable before it returns
 };
 
+// What an acknowledged write survives.
+struct Durability {
+  bool survives_process = false;  // the engine's process is killed
+  bool survives_power = false;    // the machine loses power
+  // Age of the acknowledged writes that a power cut may take, at most: 0 for none, nothing without
+  // a bound.
+  std::optional<double> power_loss_seconds = {};
+  // What a power cut leaves are all writes up to some moment.
+  bool consistent_prefix = false;
+  std::string note;  // the mechanism
+};
+
 class Adapter {
  public:
   virtual ~Adapter() = default;
@@ -79,12 +93,19 @@ class Adapter {
   virtual std::string engine_version() const = 0;  // of the library at run time: "7.8.3"
   virtual std::string summary() const = 0;         // a sentence for `describe`, with its source
 
+  // The engine's own library, probed in this process; nothing where there is none.
+  virtual std::optional<LibraryFacts> library() const { return std::nullopt; }
+
   // Facts about this build that a reader of a comparison must know ("software crc32c").
   virtual std::vector<std::string> caveats() const { return {}; }
 
   // Glob patterns of files that are written once and never changed afterwards: a snapshot may
   // link them instead of copying. Everything else is copied.
   virtual std::vector<std::string> write_once_files() const { return {}; }
+
+  // What an acknowledged write survives with the options as they are and this OpenContext::sync.
+  // Nothing when the engine's interface does not define it.
+  virtual std::optional<Durability> durability(bool /*sync*/) const { return std::nullopt; }
 
   // Options of this engine; filled from properties "<engine>.<name>" before Open.
   virtual OptionTable& options() = 0;
@@ -101,9 +122,15 @@ class Adapter {
   // settle and drain.
   virtual bool can_settle() const { return true; }
 
-  // Writes out everything that is buffered and returns when no background work is left.
-  // Unsupported when it cannot.
-  virtual Status Settle() = 0;
+  // Writes out everything that is buffered and returns when no background work is left. With
+  // `debt_max` it goes on, as far as the engine can be asked to, until Debt() is at most that.
+  // Unsupported when it cannot settle.
+  virtual Status Settle(std::optional<uint64_t> debt_max) = 0;
+
+  // Bytes that the engine would still rewrite at leisure, by its own rules. Nothing when it cannot
+  // be known. Cheap enough for the border between two phases. Engines count different things:
+  // compare changes of one engine, not debts of two.
+  virtual std::optional<uint64_t> Debt() { return std::nullopt; }
 
   // Appends this moment's counters. Cheap enough to be called every second.
   virtual void Sample(std::vector<Counter>* counters) = 0;

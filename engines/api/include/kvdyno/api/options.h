@@ -26,8 +26,9 @@ struct OptionNote {
   std::string effect;  // one or two sentences: what grows or shrinks with it
   double min = 0;      // inclusive; ignored by bool, text and choice
   double max = std::numeric_limits<double>::max();
-  bool shapes_data = false;  // changes what a load leaves on disk: a snapshot depends on it
-  bool scales = false;       // grows and shrinks with the profile, like the cap and the data
+  bool shapes_data = false;       // changes what a load leaves on disk: a snapshot depends on it
+  bool shapes_aged_data = false;  // does so only when the load is followed by ageing
+  bool scales = false;            // grows and shrinks with the profile, like the cap and the data
   // Another spelling of the default, which property files written for YCSB-cpp may use ("0").
   std::string default_word = {};
 };

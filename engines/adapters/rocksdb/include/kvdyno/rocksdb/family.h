@@ -26,7 +26,9 @@ class RocksFamily : public Adapter {
   ~RocksFamily() override;
 
   std::string engine_version() const override;
+  std::optional<LibraryFacts> library() const override;
   std::vector<std::string> caveats() const override;
+  std::optional<Durability> durability(bool sync) const override;
   std::vector<std::string> write_once_files() const override { return {"*.sst"}; }
 
   // A member describes options of its own in here, in its constructor.
@@ -34,7 +36,12 @@ class RocksFamily : public Adapter {
 
   Status Open(const OpenContext& context) final;
   std::unique_ptr<Session> NewSession() override;
-  Status Settle() override;
+  // RocksDB schedules its compactions itself: what it does not find due stays, whatever the bound.
+  Status Settle(std::optional<uint64_t> debt_max) override;
+  // Memtables that hold entries, in bytes, and what RocksDB estimates that compactions would have
+  // to rewrite to bring each level to its target. The estimate includes level 0 once that is due,
+  // by its number of files or its size.
+  std::optional<uint64_t> Debt() override;
   // A member that overrides it appends its own counters after these.
   void Sample(std::vector<Counter>* counters) override;
   void TakeEvents(std::vector<Event>* events) final { events_.Take(events); }

@@ -44,6 +44,9 @@ class Arrivals {
   // many are to be expected.
   uint64_t CountBefore(uint64_t ns) const;
 
+  // From now on returns about one in so many intended starts.
+  void ThinOut(uint64_t factor) { share_ *= static_cast<double>(factor); }
+
  private:
   // A stretch of constant rate. Time is mapped to the number of operations due by then, which
   // makes arrivals of a changing rate arrivals of rate one.

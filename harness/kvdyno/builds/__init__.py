@@ -1,0 +1,17 @@
+"""Builds: an engine's library from an archive of a package registry, and the drivers that load it.
+
+What a version is and where its build lies is `kvdyno.model.versions`'s business.
+"""
+
+from .build import Step, build_version, run_conformance
+from .look import VersionState, needed_packages, version_states, wanted_versions
+
+__all__ = [
+    "Step",
+    "VersionState",
+    "build_version",
+    "needed_packages",
+    "run_conformance",
+    "version_states",
+    "wanted_versions",
+]

@@ -1,0 +1,203 @@
+"""Commands about engines: a list of them; engines build and packages, for versions from archives."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+from kvdyno import catalog
+from kvdyno.builds import (
+    Step,
+    VersionState,
+    build_version,
+    needed_packages,
+    run_conformance,
+    version_states,
+    wanted_versions,
+)
+from kvdyno.errors import UsageError
+from kvdyno.model.project import Project
+from kvdyno.model.units import human_bytes
+from kvdyno.model.versions import read_versions, versioned
+from kvdyno.spec import engines_named
+
+from . import pages
+from .app import EnginesOption, JsonOption, RunnerOption, app, console, print_json, project, words
+from .layout import harmless, plain_table
+
+engines = typer.Typer(invoke_without_command=True, rich_markup_mode="markdown")
+app.add_typer(
+    engines, name="engines", rich_help_panel="Look", help="List engines and their versions; build versions."
+)
+
+
+NamesArgument = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[NAME]...", help="Such as rocksdb@11.8.1; all listed versions without one."),
+]
+ExperimentOption = Annotated[
+    str | None,
+    typer.Option("--experiment", metavar="NAME", help="Only the versions that this experiment names."),
+]
+
+
+@engines.callback()
+def list_engines(context: typer.Context, runner: RunnerOption = "local", json: JsonOption = False) -> None:
+    """List the engines that are built here, and the versions that can be built.
+
+    Example: `kvdyno engines`
+    """
+    if context.invoked_subcommand:
+        return
+    here = project()
+    found = catalog.discover(here, runner=runner)
+    if json:
+        print_json([pages.engine_document(engine) for engine in found.values()])
+        return
+    pages.engines_table(console, found)
+    if runner == "local":
+        _versions_table(version_states(here))
+
+
+def _versions_table(states: Iterable[VersionState]) -> None:
+    """What versions.yaml lists, and what is there of it."""
+    table = plain_table("version", "state", ">size", ">to build")
+    for state in states:
+        needs = f"{state.listed.cpu_minutes:g} CPU min, {human_bytes(state.listed.disk)}"
+        size = human_bytes(state.size_bytes) if state.built else ""
+        table.add_row(versioned(state.library, state.version), _state_text(state), size, needs)
+    if table.row_count:
+        console.print()
+        console.print(table)
+
+
+def _state_text(state: VersionState) -> str:
+    if not state.built:
+        return "not built"
+    return "built, drivers: " + (", ".join(state.drivers) or "none")
+
+
+@engines.command()
+def build(
+    names: NamesArgument = None,
+    experiment: ExperimentOption = None,
+    chosen: EnginesOption = None,
+    tools: Annotated[
+        bool, typer.Option("--tools", metavar="", help="Build the engine's own benchmark as well.")
+    ] = False,
+    test: Annotated[
+        bool, typer.Option("--test", metavar="", help="Run the conformance suite on what was built.")
+    ] = False,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", "-j", metavar="N", min=1, help="Compilations at a time.")
+    ] = None,
+) -> None:
+    """Build versions of engines from archives of package registries; what is up to date is left alone.
+
+    An interrupted build goes on where it was.
+
+    Example: `kvdyno engines build rocksdb@11.8.1`
+    """
+    here = project()
+    asked = _asked(here, names or (), experiment=experiment, chosen=words(chosen))
+    states = {(state.library, state.version): state for state in version_states(here)}
+    for (library, version), wanted in asked.items():
+        state = states[library, version]
+        missing = [engine for engine in wanted if engine not in state.drivers]
+        if state.built and not missing and not tools and not test:
+            _say(f"{versioned(library, version)}: is up to date")
+            continue
+        if not state.built:
+            _announce(state)
+        begun = time.monotonic()
+        with _Shown() as shown:
+            prefix = build_version(
+                here, library, version, engines=wanted, step=shown.step, jobs=jobs, tools=tools
+            )
+            if test:
+                for engine in wanted:
+                    run_conformance(here, prefix, engine, step=shown.step, jobs=jobs)
+        _say(f"{versioned(library, version)}: done in {time.monotonic() - begun:.0f} s, {prefix}")
+
+
+@engines.command()
+def packages(
+    names: NamesArgument = None, experiment: ExperimentOption = None, chosen: EnginesOption = None
+) -> None:
+    """Print the Debian packages that building versions needs on this machine, one a line.
+
+    Example: `kvdyno engines packages --experiment quickstart`
+    """
+    here = project()
+    asked = _asked(here, names or (), experiment=experiment, chosen=words(chosen))
+    for package in needed_packages(here, asked):
+        typer.echo(package)
+
+
+def _asked(
+    here: Project, names: Sequence[str], *, experiment: str | None, chosen: Sequence[str]
+) -> Mapping[tuple[str, str], tuple[str, ...]]:
+    """Libraries with their versions, and the engines whose drivers are wanted; all where none is named."""
+    if experiment and names:
+        raise UsageError("expected names or --experiment, found both")
+    if experiment:
+        wanted = engines_named(experiment, project=here, labels=chosen)
+    else:
+        wanted = (*names, *chosen) or _all_names(here)
+    return wanted_versions(here, wanted)
+
+
+def _all_names(here: Project) -> tuple[str, ...]:
+    """Every listed version, for every engine that uses it."""
+    versions = read_versions(here)
+    return tuple(
+        versioned(engine, version)
+        for library, version in versions.all()
+        for engine in versions.libraries[library].engines
+    )
+
+
+def _announce(state: VersionState) -> None:
+    listed = state.listed
+    _say(
+        f"{versioned(state.library, state.version)}: about {listed.cpu_minutes:g} minutes of one core and "
+        f"{human_bytes(listed.disk)} of disk, from {listed.archive.file}"
+    )
+
+
+class _Shown:
+    """A build on the terminal: a bar while compilers run, elsewhere a line at every tenth."""
+
+    def __init__(self) -> None:
+        columns = (TextColumn("compiling"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        self._bar = Progress(*columns, console=console, transient=True)
+        self._task: TaskID | None = None
+        self._tenth = 0
+        self.step = Step(say=_say, progress=self._progress)
+
+    def __enter__(self) -> _Shown:
+        if console.is_terminal:
+            self._bar.start()
+        return self
+
+    def __exit__(self, *_failure: object) -> None:
+        self._bar.stop()
+
+    def _progress(self, done: int, total: int) -> None:
+        if not console.is_terminal:
+            tenth = done * 10 // max(1, total)
+            if tenth != self._tenth and done < total:
+                _say(f"  {done} of {total} compiled")
+            self._tenth = tenth
+            return
+        if self._task is None:
+            self._task = self._bar.add_task("", total=total)
+        self._bar.update(self._task, completed=done, total=total)
+
+
+def _say(line: str) -> None:
+    console.print(harmless(line), soft_wrap=True)

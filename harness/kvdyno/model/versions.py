@@ -1,0 +1,246 @@
+"""Versions of engines: what engines/versions.yaml lists, and where what is built of them lies.
+
+The contract between what builds versions (`kvdyno.builds`) and what looks for them (`kvdyno.catalog`). Below
+the data folder, `engines/<library>@<version>-<key>/` holds a built library: `lib/`, `include/`,
+`library.json` (written last) and in `bin/` the drivers that load it, each beside `<driver>.sources`, the hash
+of what it was compiled from. The key hashes all that can change the library's file.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+import platform
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, ValidationError, model_validator
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+
+from kvdyno.errors import EngineError, HostError, SpecError
+
+from .engine import Frozen
+from .image import source_sha256
+from .project import Project
+from .units import parse_bytes
+from .words import unknown
+
+#: The distribution's package, as a version.
+SYSTEM = "system"
+#: Written last into a built library's folder: what it is, and how it was built.
+MANIFEST = "library.json"
+
+_COMPILER_SECONDS = 10
+
+Bytes = Annotated[int, BeforeValidator(parse_bytes), Field(gt=0)]
+
+
+class Archive(Frozen):
+    """A file of a package registry: `crates` (cargo's) or `debian` (source packages, by apt's client).
+
+    `folder` is where the engine's sources are inside what the archive unpacks to.
+    """
+
+    registry: Literal["crates", "debian"]
+    name: str
+    version: str
+    folder: str = "."
+
+    @property
+    def file(self) -> str:
+        """The archive's file name."""
+        if self.registry == "crates":
+            return f"{self.name}-{self.version}.crate"
+        return f"{self.name}_{self.version}.orig.tar.gz"
+
+
+class Version(Frozen):
+    """One version: its archive with SHA-256, and what building it takes. `cpu_minutes` is of one core."""
+
+    archive: Archive
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    cpu_minutes: Annotated[float, Field(gt=0)]
+    disk: Bytes
+
+
+class Library(Frozen):
+    """An engine's library: which adapters use it, and how every version of it is built with CMake.
+
+    `default` is the version that an engine's bare name means. `target` is what CMake builds; of its output
+    `library` is the file that linkers look for, `headers` a folder of the sources. `recipe`, relative to
+    engines/, is included by the project's CMakeLists.txt. An option's value may depend on the processor.
+    """
+
+    default: str = SYSTEM
+    engines: tuple[str, ...]
+    packages: tuple[str, ...] = ()
+    recipe: Path | None = None
+    target: str
+    library: str
+    headers: str
+    options: Mapping[str, str | Mapping[str, str]] = Field(default_factory=dict)
+    versions: Mapping[str, Version]
+
+    @model_validator(mode="after")
+    def _default_exists(self) -> Library:
+        if self.default not in (SYSTEM, *self.versions):
+            raise ValueError(unknown("default version", self.default, (SYSTEM, *self.versions)))
+        return self
+
+    def settings(self) -> Mapping[str, str]:
+        """CMake's options for this machine's processor, by name."""
+        here = platform.machine()
+        return {
+            name: value if isinstance(value, str) else value.get(here, "")
+            for name, value in self.options.items()
+        }
+
+
+class Versions(Frozen):
+    """All libraries that versions.yaml lists."""
+
+    libraries: Mapping[str, Library] = Field(default_factory=dict)
+
+    def library_of(self, engine: str) -> str | None:
+        """The name of the library that the engine's adapter uses; None if no versions of it are listed."""
+        return next((name for name, each in self.libraries.items() if engine in each.engines), None)
+
+    def default_of(self, engine: str) -> str:
+        """The version that the engine's bare name means."""
+        library = self.library_of(engine)
+        return self.libraries[library].default if library else SYSTEM
+
+    def check(self, engine: str, version: str, *, where: str | None = None) -> None:
+        """Raises EngineError, which names the nearest, unless the version is listed."""
+        library = self.library_of(engine)
+        known = (SYSTEM, *self.libraries[library].versions) if library else (SYSTEM,)
+        if version not in known:
+            raise EngineError(unknown(f"version of {engine}", version, known), where=where)
+
+    def all(self) -> tuple[tuple[str, str], ...]:
+        """Every library with each of its versions, in the file's order."""
+        return tuple((name, version) for name, each in self.libraries.items() for version in each.versions)
+
+
+def versioned(engine: str, version: str | None) -> str:
+    """How people name a version of an engine: "rocksdb@11.8.1"; the bare name without a version."""
+    return f"{engine}@{version}" if version else engine
+
+
+def split_version(name: str) -> tuple[str, str | None]:
+    """ "rocksdb@11.8.1" as engine and version; None where none is named."""
+    engine, at, version = name.partition("@")
+    return engine, version if at else None
+
+
+def build_remedy(engine: str, version: str) -> str:
+    """The command that builds it."""
+    return f"kvdyno engines build {versioned(engine, version)}"
+
+
+def read_versions(project: Project) -> Versions:
+    """What engines/versions.yaml lists; nothing without the file. Raises SpecError."""
+    path = versions_file(project)
+    if not path.is_file():
+        return Versions()
+    return _parsed(path, path.stat().st_mtime_ns)
+
+
+def versions_file(project: Project) -> Path:
+    """The file that lists versions."""
+    return project.adapters.parent / "versions.yaml"
+
+
+@functools.lru_cache(maxsize=8)
+def _parsed(path: Path, _modified_ns: int) -> Versions:
+    try:
+        document = YAML(typ="safe", pure=True).load(path)
+        return Versions.model_validate({"libraries": _texts(document or {})})
+    except ValidationError as errors:
+        first = errors.errors()[0]
+        place = ".".join(str(step) for step in first["loc"][1:])
+        raise SpecError(f"{place}: {first['msg']}", where=str(path)) from None
+    except (YAMLError, OSError, ValueError, TypeError, AttributeError) as error:
+        problem = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise SpecError(f"cannot be read: {problem}", where=str(path)) from None
+
+
+def _texts(node: Any) -> Any:
+    """Keys as texts: YAML reads a version like 1.23 as a number, and 1.20 as another one."""
+    if isinstance(node, dict):
+        for key in node:
+            if not isinstance(key, str):
+                raise ValueError(f"expected {key!r} in quotes: versions are texts")
+        return {key: _texts(value) for key, value in node.items()}
+    return node
+
+
+def engines_folder(project: Project) -> Path:
+    """Where archives, sources and built versions lie; can be deleted at any time."""
+    return project.data / "engines"
+
+
+def archives_folder(project: Project) -> Path:
+    """Where archives are kept once they are verified."""
+    return engines_folder(project) / "archives"
+
+
+def prefix_of(project: Project, *, library: str, version: str) -> Path:
+    """The folder of a built library, whether or not it exists.
+
+    Its key hashes the archive, the options, the recipe and the compiler.
+    """
+    found = read_versions(project).libraries[library]
+    engines = project.adapters.parent
+    recipe = engines / found.recipe if found.recipe else None
+    key = {
+        "archive": found.versions[version].sha256,
+        "options": dict(found.settings()),
+        "target": found.target,
+        "headers": found.headers,
+        "recipe": hashlib.sha256(recipe.read_bytes()).hexdigest() if recipe else None,
+        "compiler": compiler(),
+    }
+    digest = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()
+    return engines_folder(project) / f"{library}@{version}-{digest[:12]}"
+
+
+@functools.cache
+def compiler() -> str:
+    """The C++ compiler's name and version, as it prints them. Raises HostError without one."""
+    command = [os.environ.get("CXX", "c++"), "--version"]
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=_COMPILER_SECONDS, check=True, text=True)
+    except (OSError, subprocess.SubprocessError) as error:
+        raise HostError(
+            f"no C++ compiler answers: {error}", where=" ".join(command), remedy="make packages"
+        ) from error
+    return done.stdout.splitlines()[0].strip()
+
+
+def is_built(prefix: Path) -> bool:
+    """Whether the library is there."""
+    return (prefix / MANIFEST).is_file()
+
+
+def driver_in(prefix: Path, engine: str) -> Path:
+    """The driver that loads the library in `prefix`, whether or not it exists."""
+    return prefix / "bin" / f"kvdyno-{engine}"
+
+
+def stamp_of(driver: Path) -> Path:
+    """Beside a driver: the hash of what it was compiled from."""
+    return driver.with_name(driver.name + ".sources")
+
+
+def is_current(project: Project, driver: Path, engine: str) -> bool:
+    """Whether the driver is there, compiled from the present sources of driver and adapter."""
+    stamp = stamp_of(driver)
+    if not driver.is_file() or not stamp.is_file():
+        return False
+    return stamp.read_text().strip() == source_sha256(project, engine)

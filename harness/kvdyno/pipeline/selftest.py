@@ -1,0 +1,213 @@
+"""The self-test: generators, twins, histograms and other tools, and what they say of this host."""
+
+from __future__ import annotations
+
+import datetime as dt
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kvdyno.errors import BusyError, EngineError, StoreError
+from kvdyno.model.engine import Engine
+from kvdyno.model.experiment import Experiment
+from kvdyno.model.noise import HostNoise, TwinNoise
+from kvdyno.model.point import Plan
+from kvdyno.model.project import Project
+from kvdyno.model.record import Environment, Record
+from kvdyno.runner import Surveyor
+from kvdyno.selftest import agreement, generators, histograms, noise
+from kvdyno.store import RunStore
+
+#: More than this many CPUs kept busy by others, and what a self-test finds is the others' noise.
+BUSY_CPUS_MAX = 0.1
+#: Repetitions of a comparison, as the quick profile has them.
+GROUP = 3
+#: A driver that differs more from another tool of the same build measures something else.
+TOOLS_AGREE_WITHIN = 0.1
+_NOISE_FILE = "noise.json"
+_MARGIN = 0.05
+
+
+@dataclass(frozen=True)
+class HistogramCheck:
+    """How many numbers were compared with the logs, and those that differ."""
+
+    compared: int
+    different: tuple[histograms.Disagreement, ...]
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """The driver beside another tool: geometric mean of the paired ratios (driver over tool), its 95 % interval,
+    and whether its 90 % interval lies within 10 %.
+    """
+
+    tool: str
+    version: str
+    step: str
+    n: int
+    ratio: float
+    low: float
+    high: float
+    agrees: bool
+
+
+def demand_quiet(project: Project) -> Environment:
+    """The machine's facts. Raises BusyError if others use it."""
+    environment = Surveyor(project).survey()
+    busy = environment.facts.get("load.cpus_busy")
+    if isinstance(busy, (int, float)) and busy > BUSY_CPUS_MAX:
+        raise BusyError(
+            f"other processes keep {busy:g} CPUs busy, expected at most {BUSY_CPUS_MAX:g}: twins would differ by "
+            "their work",
+            remedy="stop them, or wait until they have ended",
+        )
+    return environment
+
+
+def check_generators(binary: Path) -> tuple[generators.Check, ...]:
+    """The driver's draws against their laws. Raises EngineError if it cannot be asked."""
+    return generators.check_generators(binary)
+
+
+def check_histograms(project: Project, records: Sequence[Record]) -> HistogramCheck:
+    """Counts and quantiles of records against their logs, as another library reads them."""
+    from kvdyno.analysis.histograms import read_log
+
+    store = RunStore(project.runs)
+    different: list[histograms.Disagreement] = []
+    compared = 0
+    for record in records:
+        if record.status == "ok" and "histograms" in record.files:
+            log = read_log(store.run_dir(record) / record.files["histograms"])
+            compared += histograms.compared(record)
+            different += histograms.disagreements(record, log)
+    return HistogramCheck(compared, tuple(different))
+
+
+def measure_noise(
+    project: Project, whole: Plan, *, records: Sequence[Record], environment: Environment
+) -> HostNoise:
+    """What the twins of a plan say of this host, stored as results/hosts/<host>/noise.json.
+
+    Raises StoreError if it cannot be written, EngineError if no twins ended well.
+    """
+    from kvdyno.analysis.twins import twin_tables
+
+    ok = [record for record in records if record.status == "ok"]
+    repetitions = sorted({record.repetition for record in ok})
+    groups = noise.groups_of(repetitions, size=GROUP)
+    if not ok or not groups:
+        raise EngineError(
+            f"expected at least {GROUP} repetitions of twins, found {len(repetitions)}",
+            where=whole.experiment.name,
+            remedy="see the failed runs",
+        )
+    tables = twin_tables(ok, twins=_twins(whole.experiment), groups=groups, margin=_MARGIN)
+    found = HostNoise(
+        host_id=environment.host_id,
+        measured_at=dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        commit=_text(environment.facts.get("kvdyno.commit")),
+        profile=whole.experiment.profile.name,
+        repetitions=GROUP,
+        facts=environment.facts,
+        twins=noise.twin_noise(tables.pairs, tables.comparisons, axes=tables.axes),
+    )
+    _store(found, folder=project.hosts / environment.host_id)
+    return found
+
+
+def host_noise(project: Project, host_id: str) -> HostNoise | None:
+    """What the last self-test on that host found, None without one. Raises StoreError if it is damaged."""
+    path = project.hosts / host_id / _NOISE_FILE
+    try:
+        return HostNoise.model_validate_json(path.read_text("utf-8"))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as failure:
+        raise StoreError(
+            f"expected what a self-test found, found: {failure}", where=str(path), remedy="kvdyno selftest"
+        ) from failure
+
+
+def smallest_effect(entry: TwinNoise, *, repetitions: int) -> float | None:
+    """See analysis.twins."""
+    from kvdyno.analysis import twins
+
+    return twins.smallest_effect(entry, repetitions=repetitions)
+
+
+def compare_tools(
+    project: Project,
+    *,
+    engine: Engine,
+    tool: Callable[..., agreement.Rates],
+    program: Path,
+    repetitions: int,
+    say: Callable[[str], None],
+) -> tuple[Agreement, ...]:
+    """The driver and another tool in turn. Raises EngineError if they load different versions."""
+    from kvdyno.analysis.twins import side_by_side
+
+    name = engine.description.engine.name
+    work = project.data / "work" / "agreement"
+    shutil.rmtree(work, ignore_errors=True)
+    store, output = work / "store", work / "output"
+    for folder in (store, output):
+        folder.mkdir(parents=True)
+    pairs: list[tuple[agreement.Rates, agreement.Rates]] = []
+    try:
+        for number in range(1, repetitions + 1):
+            say(f"{program.name} and kvdyno-{name}, {number} of {repetitions}")
+            theirs = tool(program, store=store)
+            ours = agreement.driver(engine.binary, engine=name, store=store, output=output)
+            if not agreement.same_version(theirs, ours):
+                raise EngineError(
+                    f"expected {name} {ours.version}, as kvdyno loads it, found {theirs.version}",
+                    where=str(program),
+                    remedy="build both of one version: kvdyno engines build --tools",
+                )
+            pairs.append((ours, theirs))
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    rates = {
+        step: (
+            [ours.operations_per_second[step] for ours, _ in pairs],
+            [theirs.operations_per_second[step] for _, theirs in pairs],
+        )
+        for step in pairs[0][1].operations_per_second
+    }
+    ours, theirs = pairs[0]
+    table = side_by_side(rates, margin=TOOLS_AGREE_WITHIN)
+    return tuple(
+        Agreement(
+            tool=theirs.tool,
+            version=ours.version,
+            step=step,
+            n=len(pairs),
+            ratio=float(row["ratio"]),
+            low=float(row["low"]),
+            high=float(row["high"]),
+            agrees=bool(row["within"]),
+        )
+        for step, (_, row) in zip(rates, table.iterrows(), strict=True)
+    )
+
+
+def _twins(experiment: Experiment) -> list[tuple[str, str]]:
+    return [(choice.twin_of, choice.label) for choice in experiment.engines if choice.twin_of]
+
+
+def _store(found: HostNoise, *, folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        partial = folder / (_NOISE_FILE + ".partial")
+        partial.write_text(found.model_dump_json(indent=1) + "\n", encoding="utf-8")
+        partial.replace(folder / _NOISE_FILE)
+    except OSError as failure:
+        raise StoreError(f"cannot write: {failure.strerror}", where=str(folder / _NOISE_FILE)) from failure
+
+
+def _text(fact: object) -> str | None:
+    return fact if isinstance(fact, str) else None

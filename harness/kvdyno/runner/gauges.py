@@ -1,0 +1,168 @@
+"""Gauges: what the machine can do just before a run, measured by the harness in a few tenths of a second.
+
+A virtual disk may be a hundred times slower for blocks that were not read lately, and a neighbour may take
+the CPU. A difference between two runs means little if their gauges differ as much. Reads and writes bypass
+the page cache, so that a run finds it as its cache policy says.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import mmap
+import os
+import random
+import statistics
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from .disk import files_below, nearest_existing, remove_tree
+from .owner import owned_name
+
+Gauge = float | None
+
+_BLOCK = 4096
+_READS = 64
+_READ_SECONDS_MAX = 0.08
+_FILE_BYTES = 64 << 20
+_WRITE_BYTES = 16 << 20
+_WRITE_CHUNK = 1 << 20
+_WRITE_SECONDS_MAX = 0.1
+_LOOP_BUFFER = bytes(range(256)) * 1024
+_LOOP_ROUNDS = 16
+_LOOP_TRIES = 3
+_MIB, _MICROSECONDS, _MILLISECONDS = 1 << 20, 1e6, 1e3
+
+
+class Gauges:
+    """Measures with files of its own in `folder`, which is made when needed; `remove` takes it away."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._random = random.Random(0)
+
+    def take(self, store: Path | None = None) -> tuple[dict[str, Gauge], list[str]]:
+        """The gauges by dotted names, and why those that are None could not be measured.
+
+        `store`: a store whose blocks are read too. Never raises OSError.
+        """
+        gauges: dict[str, Gauge] = {"cpu.loop_ms": cpu_loop() * _MILLISECONDS}
+        flaws: list[str] = []
+        with _noted(flaws, "4 KiB reads"):
+            gauges |= {"disk.read_4k_p50_us": None, "disk.read_4k_p99_us": None}
+            gauges |= self._reads("disk", [self._file()])
+        with _noted(flaws, "a sequential write"):
+            gauges |= {"disk.write_mib_per_second": None}
+            gauges |= {"disk.write_mib_per_second": self._write()}
+        files = [path for path in files_below(store) if path.stat().st_size >= _BLOCK] if store else []
+        if files:
+            with _noted(flaws, "4 KiB reads of the store"):
+                gauges |= {"store.read_4k_p50_us": None, "store.read_4k_p99_us": None}
+                gauges |= self._reads("store", files)
+        return {name: None if value is None else round(value, 3) for name, value in gauges.items()}, flaws
+
+    def remove(self) -> None:
+        """Take the files away. Raises HostError."""
+        remove_tree(self._folder)
+
+    def _file(self) -> Path:
+        """The file that reads go to: made once, so that all runs of a sweep read the same."""
+        path = self._folder / "read"
+        if not path.exists():
+            self._folder.mkdir(parents=True, exist_ok=True)
+            new = path.with_suffix(".new")
+            with _direct(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC) as descriptor:
+                _write_all(descriptor, _FILE_BYTES, until=float("inf"))
+            new.rename(path)
+        return path
+
+    def _reads(self, what: str, files: Sequence[Path]) -> dict[str, Gauge]:
+        """Median and 99th percentile of reads at random places, each file as likely as it is large."""
+        sizes = [path.stat().st_size // _BLOCK for path in files]
+        chosen = self._random.choices(range(len(files)), weights=sizes, k=_READS)
+        latencies: list[float] = []
+        deadline = time.monotonic() + _READ_SECONDS_MAX
+        for at in chosen:
+            offset = self._random.randrange(sizes[at]) * _BLOCK
+            latencies.append(_timed_read(files[at], offset=offset))
+            if time.monotonic() > deadline:
+                break
+        ordered = sorted(latencies)
+        last = min(len(ordered) - 1, int(0.99 * len(ordered)))
+        return {
+            f"{what}.read_4k_p50_us": statistics.median(ordered) * _MICROSECONDS,
+            f"{what}.read_4k_p99_us": ordered[last] * _MICROSECONDS,
+        }
+
+    def _write(self) -> float:
+        """MiB per second of one write from begin to end, with what makes it durable."""
+        path = self._folder / "write"
+        self._folder.mkdir(parents=True, exist_ok=True)
+        try:
+            with _direct(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC) as descriptor:
+                started = time.monotonic()
+                written = _write_all(descriptor, _WRITE_BYTES, until=started + _WRITE_SECONDS_MAX)
+                return written / _MIB / max(time.monotonic() - started, 1e-6)
+        finally:
+            path.unlink(missing_ok=True)
+
+
+def take_gauges(data: Path) -> tuple[dict[str, Gauge], list[str]]:
+    """The gauges of a machine whose stores will be below `data`, and why some are None; leaves nothing."""
+    gauges = Gauges(nearest_existing(data) / owned_name("doctor"))
+    try:
+        return gauges.take()
+    finally:
+        gauges.remove()
+
+
+def cpu_loop(clock: Callable[[], float] = time.perf_counter) -> float:
+    """Seconds for a fixed amount of hashing: the best of three, which a single preemption does not change."""
+    tries = []
+    for _ in range(_LOOP_TRIES):
+        started = clock()
+        digest = hashlib.sha256()
+        for _ in range(_LOOP_ROUNDS):
+            digest.update(_LOOP_BUFFER)
+        tries.append(clock() - started)
+    return min(tries)
+
+
+@contextlib.contextmanager
+def _noted(flaws: list[str], what: str) -> Iterator[None]:
+    """What the system refuses is a flaw, no failure."""
+    try:
+        yield
+    except OSError as failure:
+        flaws.append(f"gauge: {what} cannot be measured: {failure.strerror}")
+
+
+@contextlib.contextmanager
+def _direct(path: Path, flags: int) -> Iterator[int]:
+    descriptor = os.open(path, flags | os.O_DIRECT | os.O_CLOEXEC, 0o600)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _timed_read(path: Path, *, offset: int) -> float:
+    """Seconds that the disk took for one block. Direct I/O wants aligned memory, as mmap gives."""
+    with _direct(path, os.O_RDONLY) as descriptor, contextlib.closing(mmap.mmap(-1, _BLOCK)) as block:
+        started = time.perf_counter()
+        os.preadv(descriptor, [block], offset)
+        return time.perf_counter() - started
+
+
+def _write_all(descriptor: int, size: int, *, until: float) -> int:
+    """Write `size` bytes of noise and make them durable; returns how many were written by the deadline."""
+    written = 0
+    with contextlib.closing(mmap.mmap(-1, _WRITE_CHUNK)) as chunk:
+        chunk.write(os.urandom(_WRITE_CHUNK))
+        while written < size:
+            written += os.pwritev(descriptor, [chunk], written)
+            if time.monotonic() > until:
+                break
+    os.fdatasync(descriptor)
+    return written
