@@ -30,6 +30,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import stats
 
+from .frame import groups_of
 from .levels import Mean, Values, mean_of
 
 CONFIDENCE = 0.95
@@ -165,14 +166,17 @@ def estimates(frame: pd.DataFrame, *, by: Sequence[str]) -> pd.DataFrame:
     """`Analysis.estimates`: an estimate per point, phase and metric of a tidy frame with marked headlines."""
     keys = [*by, "phase", "metric"]
     measured = frame[frame["metric"].notna() & np.isfinite(frame["value"])]
+    names = list(measured[keys].itertuples(index=False, name=None))
+    values, loads = measured["value"].to_numpy(), measured["load"].to_numpy()
+    units, headline = measured["unit"].tolist(), measured["headline"].tolist()
     rows = []
-    for key, group in measured.groupby(keys, dropna=False, sort=False, observed=True):
-        e = estimate(group["value"].to_numpy(), loads=group["load"].tolist())
-        first = group.iloc[0]
+    for places in groups_of(measured, keys):
+        first = int(places[0])
+        e = estimate(values[places], loads=loads[places].tolist())
         interval = (e.interval.low, e.interval.high)
         extremes = (e.smallest, e.largest, e.spread, e.width, e.too_wide)
-        notes = (e.interval.method, e.mean.value, e.mean.error, e.mean.freedom, first["headline"])
-        rows.append((*key, first["unit"], e.n, e.median, *interval, *extremes, *notes))
+        notes = (e.interval.method, e.mean.value, e.mean.error, e.mean.freedom, headline[first])
+        rows.append((*names[first], units[first], e.n, e.median, *interval, *extremes, *notes))
     table = pd.DataFrame(rows, columns=[*keys, *_COLUMNS])
     return table.astype(
         {**dict.fromkeys(("low", "high", "spread", "width"), "float64"), "too_wide": bool, "headline": bool}
