@@ -32,8 +32,8 @@ _SAME = ("undecided", "same", "equal")
 class TwinTables:
     """What twins' comparisons found.
 
-    `pairs`: a row per repetition, point and metric: engine, axes, phase, metric, unit, log. `comparisons`: a row
-    per group of repetitions, point and metric: the same keys, low, high, differs.
+    `pairs`: a row per repetition, point and metric: engine, axes, phase, metric, unit, log. `comparisons`: a
+    row per group of repetitions, point and metric: the same keys, low, high, differs.
     """
 
     axes: tuple[str, ...]

@@ -22,7 +22,10 @@ _SHARED_TARGETS = ("kvdyno_driver", "kvdyno_tuners")
 
 
 def build_driver(work: Work, prefix: Path, engine: str, *, version: str) -> None:
-    """Compile the adapter against the library in `prefix`, and link it with the driver. Raises EngineError."""
+    """Compile the adapter against the library in `prefix`, and link it with the driver.
+
+    Raises EngineError.
+    """
     driver, name = driver_in(prefix, engine), versioned(engine, version)
     sources = source_sha256(work.project, engine)
     build, log = engines_folder(work.project) / "work" / "drivers", prefix / "drivers.log"

@@ -185,9 +185,9 @@ def _demand_sound(
     for score in scores(found.twins):
         if score.metric == "throughput" and score.comparisons >= COMPARISONS_LEAST and not score.sound:
             flaws.append(
-                f"intervals of {score.metric} hold the truth in {score.coverage:.1%} of cases and differences "
-                f"are found in {score.false_alarm_rate:.1%}, expected at least {COVERAGE_LEAST:.0%} and at most "
-                f"{FALSE_ALARMS_MOST:.0%}"
+                f"{score.metric}: expected intervals that hold the truth in {COVERAGE_LEAST:.0%} of cases and "
+                f"false alarms in {FALSE_ALARMS_MOST:.0%} at most, found {score.coverage:.1%} and "
+                f"{score.false_alarm_rate:.1%}"
             )
     flaws += [
         f"{row.step} differs from {row.tool}'s" for row in compared if row.low > 1.1 or row.high < 1 / 1.1

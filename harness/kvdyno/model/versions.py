@@ -73,7 +73,8 @@ class Library(Frozen):
 
     `default` is the version that an engine's bare name means. `target` is what CMake builds; of its output
     `library` is the file that linkers look for, `headers` a folder of the sources. `recipe`, relative to
-    engines/, is included by the project's CMakeLists.txt; `uses` are further files of engines/ that it compiles.
+    engines/, is included by the project's CMakeLists.txt; `uses` are further files of engines/ that it
+    compiles.
     An option's value may depend on the processor.
     """
 

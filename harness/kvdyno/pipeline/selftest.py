@@ -39,8 +39,8 @@ class HistogramCheck:
 
 @dataclass(frozen=True)
 class Agreement:
-    """The driver beside another tool: geometric mean of the paired ratios (driver over tool), its 95 % interval,
-    and whether its 90 % interval lies within 10 %.
+    """The driver beside another tool: geometric mean of the paired ratios (driver over tool), its 95 %
+    interval, and whether its 90 % interval lies within 10 %.
     """
 
     tool: str
@@ -59,8 +59,8 @@ def demand_quiet(project: Project) -> Environment:
     busy = environment.facts.get("load.cpus_busy")
     if isinstance(busy, (int, float)) and busy > BUSY_CPUS_MAX:
         raise BusyError(
-            f"other processes keep {busy:g} CPUs busy, expected at most {BUSY_CPUS_MAX:g}: twins would differ by "
-            "their work",
+            f"other processes keep {busy:g} CPUs busy, expected at most {BUSY_CPUS_MAX:g}: twins would "
+            "differ by their work",
             remedy="stop them, or wait until they have ended",
         )
     return environment
