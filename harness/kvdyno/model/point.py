@@ -62,8 +62,6 @@ class Point:
         """Every load of its dataset, in their order; none if it starts from an empty store."""
         return (self.dataset, *self.other_loads) if self.dataset else ()
 
-    cache: CachePolicy = DEFAULT_CACHE
-
 
 @dataclass(frozen=True)
 class Run:
