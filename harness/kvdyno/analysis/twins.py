@@ -77,13 +77,13 @@ def twin_tables(
 def side_by_side(
     rates: Mapping[str, tuple[Sequence[float], Sequence[float]]], *, margin: float
 ) -> pd.DataFrame:
-    """Two tools that ran in turn: a row per step, with what a comparison is (Analysis.ratios), ours first."""
+    """Two tools' rates, in op/s, in turn: a row per step, with what a comparison is (Analysis.ratios)."""
     rows = []
     for step, (ours, theirs) in rates.items():
         turns = list(range(len(ours)))
         after, before = (Side(np.array(side, dtype=float), turns, turns) for side in (ours, theirs))
-        rows.append((step, *Pairing(after, before, paired=True).compared))
-    return compared_rows(rows, columns=["step"], families=["step"], margin=margin)
+        rows.append((step, "op/s", *Pairing(after, before, paired=True).compared))
+    return compared_rows(rows, columns=["step", "unit"], families=["step"], margin=margin)
 
 
 def smallest_effect(noise: TwinNoise, *, repetitions: int) -> float | None:

@@ -31,7 +31,7 @@ _TOOL_REPETITIONS = 7
 
 @dataclass(frozen=True)
 class Tools:
-    """Other tools to stand beside, if `wanted`: of which engine, and where they are. None: on PATH, or none."""
+    """Tools to stand beside, if `wanted`: of which engine, and where they are (None: on PATH, or none)."""
 
     engine: str
     db_bench: Path | None
