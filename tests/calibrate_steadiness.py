@@ -1,8 +1,8 @@
-"""Simulates the limits of `kvdyno.analysis.steady`: prints LEVEL_LIMITS and CYCLE_LIMITS.
+"""Simulates the limits of `kvdyno.analysis.steady` and prints LIMITS.
 
-For each length, the share of steady series that either statistic may flag is half of what remains of 5 %, at the
-correlation of the noise that flags most. Run it after a change of the patterns: .venv/bin/python
-tests/calibrate_steadiness.py (minutes).
+For each length, steady series exceed any of the three limits in FALSE_ALARMS of all cases, at the correlation
+of the noise that does most; the patterns' shares of it stand as WEIGHTS says (a sawtooth is easily seen, a
+step is not). Run it after a change of the patterns (minutes): .venv/bin/python tests/calibrate_steadiness.py
 """
 
 from __future__ import annotations
@@ -11,11 +11,13 @@ import sys
 
 import numpy as np
 
-from kvdyno.analysis.steady import LENGTHS, best_cycle, best_level
+from kvdyno.analysis.steady import LENGTHS, TOLERANCE, Pattern, best_fits
 
 CORRELATIONS = (0.0, 0.25, 0.5)
-SHARE = 0.022
-SERIES = 4000
+FALSE_ALARMS = 0.045
+WEIGHTS: dict[Pattern, float] = {"line": 1.0, "step": 1.5, "cycle": 0.25}
+SD = 0.1
+SERIES = 2000
 
 
 def noise(rng: np.random.Generator, *, length: int, correlation: float, sd: float) -> np.ndarray:
@@ -28,26 +30,44 @@ def noise(rng: np.random.Generator, *, length: int, correlation: float, sd: floa
     return sd * values
 
 
-def limits(length: int, *, series: int) -> tuple[float, float]:
-    """The limits of both statistics for a length."""
-    found = []
-    for correlation in CORRELATIONS:
-        rng = np.random.default_rng([length, round(100 * correlation)])
-        fits = []
-        for _ in range(series):
-            data = 1 + noise(rng, length=length, correlation=correlation, sd=0.075)
-            fits.append((best_level(data).statistic, best_cycle(data).statistic))
-        found.append(np.quantile(fits, 1 - SHARE, axis=0))
-    level, cycle = np.max(found, axis=0)
-    return float(level), float(cycle)
+def statistics(length: int, *, correlation: float, series: int) -> np.ndarray:
+    """A row of the patterns' statistics for each steady series; 0 where the tolerance excuses the pattern."""
+    rng = np.random.default_rng([length, round(100 * correlation)])
+    rows = []
+    for _ in range(series):
+        data = 1 + noise(rng, length=length, correlation=correlation, sd=SD)
+        fits = best_fits(data / data.mean())
+        rows.append([fits[p].statistic * (abs(fits[p].size) > TOLERANCE) for p in WEIGHTS])
+    return np.array(rows)
+
+
+def limits(length: int, *, series: int) -> np.ndarray:
+    """The limits of all patterns for a length."""
+    samples = [statistics(length, correlation=c, series=series) for c in CORRELATIONS]
+    low, high = 0.0, FALSE_ALARMS  # the share that a pattern of weight 1 may exceed
+    for _ in range(20):
+        share = (low + high) / 2
+        alarms = max((sample > _exceeded(samples, share)).any(axis=1).mean() for sample in samples)
+        low, high = (share, high) if alarms <= FALSE_ALARMS else (low, share)
+    return _exceeded(samples, low)
+
+
+def _exceeded(samples: list[np.ndarray], share: float) -> np.ndarray:
+    """What each pattern's statistic exceeds in its part of the share, at the worst of the samples."""
+    levels = [1 - share * weight for weight in WEIGHTS.values()]
+    found = [
+        [np.quantile(column, level) for column, level in zip(sample.T, levels, strict=True)]
+        for sample in samples
+    ]
+    return np.asarray(np.max(found, axis=0))
 
 
 def main() -> None:
-    """Print the constants."""
+    """Write the constants to the terminal."""
     series = int(sys.argv[1]) if len(sys.argv) > 1 else SERIES
-    both = [limits(length, series=series) for length in LENGTHS]
-    for name, place in (("LEVEL_LIMITS", 0), ("CYCLE_LIMITS", 1)):
-        print(f"{name} = ({', '.join(f'{pair[place]:.2f}' for pair in both)})")
+    table = np.array([limits(length, series=series) for length in LENGTHS])
+    for pattern, column in zip(WEIGHTS, table.T, strict=True):
+        sys.stdout.write(f'    "{pattern}": ({", ".join(f"{value:.2f}" for value in column)}),\n')
 
 
 if __name__ == "__main__":

@@ -27,6 +27,9 @@ function(kvdyno_trim)
   add_executable(db_bench EXCLUDE_FROM_ALL
     tools/simulated_hybrid_file_system.cc tools/db_bench.cc tools/db_bench_tool.cc)
   target_compile_definitions(db_bench PRIVATE GFLAGS=1)
+  set_target_properties(db_bench PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/kvdyno-tools
+    BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN/../lib")
   target_link_libraries(db_bench kvdyno-rest rocksdb-shared gflags Threads::Threads)
   add_custom_target(kvdyno-tools DEPENDS db_bench)
 endfunction()

@@ -5,7 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <initializer_list>
+#include <memory>
 #include <utility>
+
+#include "kvdyno/api/adapter.h"
 
 namespace kvdyno::chunks {
 namespace {
@@ -89,6 +92,21 @@ TEST_F(ChunkOptions, BearTheNamesOfTheStruct) {
     chunkstore_free(text);
   }
   chunkstore_options_free(c);
+}
+
+TEST(ChunkDurability, IsThatOfTheOptionsInForce) {
+  const std::unique_ptr<Adapter> adapter = MakeAdapter();
+  const auto word = adapter->durability(false);
+  EXPECT_TRUE(word->survives_process);
+  EXPECT_FALSE(word->survives_power);
+  EXPECT_EQ(word->power_loss_seconds, 1.0);
+  EXPECT_TRUE(word->consistent_prefix);
+  ASSERT_TRUE(adapter->options().Set("checkpoint_interval", "250ms").ok());
+  EXPECT_EQ(adapter->durability(false)->power_loss_seconds, 0.25);
+  EXPECT_EQ(adapter->durability(true)->power_loss_seconds, 0.0);
+  ASSERT_TRUE(adapter->options().Set("durability", "none").ok());
+  EXPECT_FALSE(adapter->durability(false)->survives_process);
+  EXPECT_EQ(adapter->durability(false)->power_loss_seconds, std::nullopt);
 }
 
 }  // namespace

@@ -38,13 +38,36 @@ class ConformanceDurability : public Conformance {
 
 TEST_F(ConformanceDurability, SettledDataOutlivesAKill) {
   if (!adapter().can_settle()) GTEST_SKIP() << "the engine cannot settle";
-  ASSERT_TRUE(WriteInAProcessThatDies("--settle-and-die"));
+  ASSERT_TRUE(WriteInAProcessThatDies(kSettleAndDie));
   ExpectRecords();
 }
 
 TEST_F(ConformanceDurability, SyncWritesOutliveAKill) {
-  if (!WriteInAProcessThatDies("--sync-and-die")) GTEST_SKIP() << "the engine has no sync writes";
+  if (!WriteInAProcessThatDies(kSyncAndDie)) GTEST_SKIP() << "the engine has no sync writes";
   ExpectRecords();
+}
+
+// What the adapter says of its writes is what readers of a comparison go by.
+TEST_F(ConformanceDurability, AcknowledgedWritesOutliveAKillWhereTheAdapterSaysSo) {
+  const std::optional<Durability> durability = adapter().durability(false);
+  if (!durability) GTEST_SKIP() << "the adapter does not say what a write survives";
+  if (!durability->survives_process) GTEST_SKIP() << "it does not say so: " << durability->note;
+  ASSERT_TRUE(WriteInAProcessThatDies(kJustDie));
+  ExpectRecords();
+}
+
+TEST_F(ConformanceDurability, IsSaidConsistently) {
+  for (const bool sync : {false, true}) {
+    const std::optional<Durability> durability = adapter().durability(sync);
+    if (!durability) GTEST_SKIP() << "the adapter does not say what a write survives";
+    EXPECT_FALSE(durability->note.empty());
+    EXPECT_TRUE(durability->survives_process || !durability->survives_power);
+    if (durability->survives_power) {
+      EXPECT_EQ(durability->power_loss_seconds, 0.0);
+    } else {
+      EXPECT_NE(durability->power_loss_seconds, 0.0);
+    }
+  }
 }
 
 // Everything that the engine counts in bytes: what it wrote, and what it holds.

@@ -25,6 +25,11 @@ using Reference = std::map<std::string, std::string>;
 inline constexpr uint64_t kCrashRecords = 300;
 inline constexpr int kDurabilityUnsupported = 77;
 
+// What a process does after its writes, before it is killed.
+inline constexpr const char* kSettleAndDie = "--settle-and-die";
+inline constexpr const char* kSyncAndDie = "--sync-and-die";  // each write was a durable one
+inline constexpr const char* kJustDie = "--just-die";
+
 // A fresh directory, removed with everything in it at the end.
 class TemporaryDirectory {
  public:

@@ -44,6 +44,28 @@ TEST_F(Conformance, SettleCanBeRepeated) {
   ExpectEquals(reference);
 }
 
+// What a phase leaves undone can be paid for before the next one.
+TEST_F(Conformance, SettlesDownToADebt) {
+  if (!adapter().can_settle()) GTEST_SKIP() << "the engine cannot settle";
+  if (!adapter().Debt()) GTEST_SKIP() << "the engine does not know what it owes";
+  const uint64_t at_first = *adapter().Debt();
+  Reference reference;
+  for (uint64_t round = 0; round < 3; round++) {
+    for (uint64_t i = 0; i < 5000; i++) {
+      const std::string key = NumberedKey(i * 7919 % 5000);
+      reference[key] = RandomBytes(i + round, 800);
+      ExpectPut(key, reference[key]);
+    }
+    const Status settled = adapter().Settle(at_first);
+    ASSERT_TRUE(settled.ok()) << settled.ToString();
+    EXPECT_LE(*adapter().Debt(), at_first);
+  }
+  ExpectEquals(reference);
+  Reopen();
+  EXPECT_LE(*adapter().Debt(), at_first) << "a new process knows it too";
+  ExpectEquals(reference);
+}
+
 // A driver takes events until the store is closed, and once more afterwards.
 TEST(ConformanceEvents, CanBeTakenFromOpenToAfterClose) {
   const TemporaryDirectory directory;

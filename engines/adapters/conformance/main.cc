@@ -1,6 +1,6 @@
 // Runs the suite. With `--hold <directory>` it is the other process of the test that opens a
-// store twice: opens it, says so, and holds it until standard input ends. With `--settle-and-die`
-// or `--sync-and-die` it is the process that a test of durability loses.
+// store twice: opens it, says so, and holds it until standard input ends. With one of the
+// words of fixture.h it is the process that a test of durability loses.
 #include <gtest/gtest.h>
 
 #include <csignal>
@@ -22,8 +22,9 @@ int Hold(const char* directory) {
 }
 
 // Writes the crash test's records, makes them durable in one way or the other, and is killed.
-int WriteAndDie(const char* directory, bool sync) {
+int WriteAndDie(const char* directory, std::string_view way) {
   using namespace kvdyno::conformance;
+  const bool sync = way == kSyncAndDie;
   const std::unique_ptr<kvdyno::Adapter> adapter = kvdyno::MakeAdapter();
   const kvdyno::Status opened = adapter->Open({.directory = directory, .sync = sync});
   if (opened.code() == kvdyno::Code::kUnsupported) return kDurabilityUnsupported;
@@ -32,18 +33,18 @@ int WriteAndDie(const char* directory, bool sync) {
   for (uint64_t i = 0; i < kCrashRecords; i++) {
     if (!session->Put(NumberedKey(i), RandomBytes(i, 800)).ok()) return 1;
   }
-  if (!sync && !adapter->Settle(std::nullopt).ok()) return 1;
+  if (way == kSettleAndDie && !adapter->Settle(std::nullopt).ok()) return 1;
   return std::raise(SIGKILL);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  using namespace kvdyno::conformance;
   if (argc == 3 && std::string_view(argv[1]) == "--hold") return Hold(argv[2]);
-  if (argc == 3 && std::string_view(argv[1]) == "--settle-and-die") {
-    return WriteAndDie(argv[2], false);
+  for (const char* way : {kSettleAndDie, kSyncAndDie, kJustDie}) {
+    if (argc == 3 && std::string_view(argv[1]) == way) return WriteAndDie(argv[2], way);
   }
-  if (argc == 3 && std::string_view(argv[1]) == "--sync-and-die") return WriteAndDie(argv[2], true);
   ::testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();
 }

@@ -183,6 +183,21 @@ TEST(Due, DebtTakesTheLargestLogs) {
   EXPECT_EQ(chunks.Due(policy), (Positions{{1}, {3}}));
 }
 
+TEST(Due, ALimitMayBeGiven) {
+  const Policy policy(Resolved(), false);
+  const Chunks chunks({{60 * kKiB, 10 * kKiB},
+                       {60 * kKiB, 30 * kKiB},
+                       {90 * kKiB, 20 * kKiB},
+                       {60 * kKiB, 25 * kKiB}});
+  const auto jobs = [&](uint64_t limit) {
+    return policy.DueAbove(chunks.map(), chunks.debt(), limit, UINT64_MAX).size();
+  };
+  EXPECT_EQ(jobs(chunks.debt()), 0u);
+  EXPECT_EQ(jobs(chunks.debt() - 1), 1u);
+  EXPECT_EQ(jobs(30 * kKiB), 2u);
+  EXPECT_EQ(jobs(0), 4u);
+}
+
 // Neighbours whose rewriting gains about as much go along, for their logs are read together.
 TEST(Due, TakesNeighboursAlong) {
   const Policy policy(Resolved(), false);

@@ -14,6 +14,7 @@ import pandas as pd
 
 from kvdyno.errors import StoreError
 from kvdyno.model.experiment import ClaimSpec, Experiment
+from kvdyno.model.noise import HostNoise
 from kvdyno.model.point import Plan
 from kvdyno.model.record import Record
 from kvdyno.model.results import Analysis, Axis, Caution, resolve_label, select_rows
@@ -26,6 +27,7 @@ from .files import event_table, percentile_table, series_tables
 from .frame import axes_of, label_of, latest, mark_headline, point_columns, tidy
 from .gauges import machine_cautions
 from .ratios import ratios_to
+from .twins import noise_notes
 
 __all__ = ["analyse", "compare"]
 
@@ -34,13 +36,19 @@ _HEADLINE_PHASES = ("run", "build", "measure", "load")
 
 
 def analyse(
-    experiment: Experiment, plan: Plan, records: Sequence[Record], *, run_dirs: Mapping[str, Path]
+    experiment: Experiment,
+    plan: Plan,
+    records: Sequence[Record],
+    *,
+    run_dirs: Mapping[str, Path],
+    noise: Mapping[str, HostNoise | None] | None = None,
 ) -> Analysis:
     """All that a report says about an experiment.
 
     Records of points outside the plan are ignored; of several records of one run, the last counts. `run_dirs`
     maps a run_id to the folder that holds its series, events and histograms; a file that is missing or
-    damaged becomes a caution. Raises StoreError if no record belongs to the plan.
+    damaged becomes a caution. `noise` maps hosts to what their last self-test found. Raises StoreError if no
+    record belongs to the plan.
     """
     wanted = {point.identity: place for place, point in enumerate(plan.points)}
     used = sorted(
@@ -106,6 +114,7 @@ def analyse(
             *design.layout(used, name=partial(_name_of, units=told)),
             *design.durability(used),
             *machine_cautions(used, units=told),
+            *noise_notes(frame, noise=noise or {}, metric=metric),
             *_missing(plan, used),
             *wobbling,
             *series_cautions,

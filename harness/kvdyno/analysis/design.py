@@ -42,8 +42,9 @@ def doubts(
         if lost > 0:
             return f"{lost} of {planned} runs were lost"
         found = [*cautions.conditions(here, runner_named=runner_named), *_extended(here, name=label_of)]
-        grave = [caution for caution in found if caution.kind in GRAVE]
-        return next((caution.message for caution in [*grave, *durability(here)]), "")
+        grave = [caution.message for caution in found if caution.kind in GRAVE]
+        unlike = ["the engines differ in durability"] if durability(here) else []
+        return next(iter([*grave, *unlike]), "")
 
     return doubt
 

@@ -20,16 +20,17 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import stats
 
+from .frame import groups_of
 from .levels import Mean, Values, mean_of
 
 CONFIDENCE = 0.95
@@ -133,15 +134,9 @@ def t_interval(mean: Mean, data: Values) -> Interval:
 
 
 def bca_interval(data: Values) -> Interval:
-    """BCa bootstrap of the median; for data too tied for BCa, the plain percentile bootstrap."""
-    low, high, method = bca_bounds(data, statistic=np.median)
-    return Interval(low, high, method)
-
-
-def bca_bounds(data: Values, *, statistic: Callable[..., Any]) -> tuple[float, float, str]:
-    """Both ends of a seeded bootstrap interval, and the method that could be used."""
+    """BCa bootstrap of the median, seeded; for data too tied for BCa, the plain percentile bootstrap."""
     if np.all(data == data[0]):
-        return float(data[0]), float(data[0]), "BCa"
+        return Interval(float(data[0]), float(data[0]), "BCa")
     methods: tuple[Literal["BCa", "percentile"], ...] = ("BCa", "percentile")
     for method in methods:
         with warnings.catch_warnings():
@@ -149,7 +144,7 @@ def bca_bounds(data: Values, *, statistic: Callable[..., Any]) -> tuple[float, f
             warnings.simplefilter("ignore", RuntimeWarning)
             found = stats.bootstrap(
                 (data,),
-                statistic,
+                np.median,
                 n_resamples=_RESAMPLES,
                 confidence_level=CONFIDENCE,
                 method=method,
@@ -158,7 +153,7 @@ def bca_bounds(data: Values, *, statistic: Callable[..., Any]) -> tuple[float, f
             ).confidence_interval
         if math.isfinite(found.low) and math.isfinite(found.high):
             break
-    return float(found.low), float(found.high), method
+    return Interval(float(found.low), float(found.high), method)
 
 
 @lru_cache(maxsize=4096)
@@ -171,14 +166,17 @@ def estimates(frame: pd.DataFrame, *, by: Sequence[str]) -> pd.DataFrame:
     """`Analysis.estimates`: an estimate per point, phase and metric of a tidy frame with marked headlines."""
     keys = [*by, "phase", "metric"]
     measured = frame[frame["metric"].notna() & np.isfinite(frame["value"])]
+    names = list(measured[keys].itertuples(index=False, name=None))
+    values, loads = measured["value"].to_numpy(), measured["load"].to_numpy()
+    units, headline = measured["unit"].tolist(), measured["headline"].tolist()
     rows = []
-    for key, group in measured.groupby(keys, dropna=False, sort=False, observed=True):
-        e = estimate(group["value"].to_numpy(), loads=group["load"].tolist())
-        first = group.iloc[0]
+    for places in groups_of(measured, keys):
+        first = int(places[0])
+        e = estimate(values[places], loads=loads[places].tolist())
         interval = (e.interval.low, e.interval.high)
         extremes = (e.smallest, e.largest, e.spread, e.width, e.too_wide)
-        notes = (e.interval.method, e.mean.value, e.mean.error, e.mean.freedom, first["headline"])
-        rows.append((*key, first["unit"], e.n, e.median, *interval, *extremes, *notes))
+        notes = (e.interval.method, e.mean.value, e.mean.error, e.mean.freedom, headline[first])
+        rows.append((*names[first], units[first], e.n, e.median, *interval, *extremes, *notes))
     table = pd.DataFrame(rows, columns=[*keys, *_COLUMNS])
     return table.astype(
         {**dict.fromkeys(("low", "high", "spread", "width"), "float64"), "too_wide": bool, "headline": bool}

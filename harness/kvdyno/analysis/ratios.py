@@ -22,6 +22,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from .frame import groups_of
 from .levels import Mean, Values, difference, mean_of, mean_over_points, weighted
 from .verdicts import conclude
 
@@ -38,6 +39,11 @@ class Side:
     values: Values
     blocks: Sequence[object]
     loads: Sequence[object]
+
+    def at(self, places: NDArray[np.intp]) -> Side:
+        """Some of the runs."""
+        blocks, loads = ([listed[place] for place in places] for listed in (self.blocks, self.loads))
+        return Side(self.values[places], blocks, loads)
 
 
 @dataclass(frozen=True)
@@ -205,28 +211,18 @@ def _pairings(
     keys = [*shared, *_MEASURE]
     matched = others.merge(partners, on=[*keys, *_BLOCK], how="left")
     matched = matched.merge(partners.drop_duplicates(keys)[keys], on=keys)
-    has_partner = matched["value_b"].notna().to_numpy()
-    for places in _groups(matched, [*identity, *_MEASURE]):
-        pairs = places[has_partner[places]]
-        first = matched.iloc[places[0]]
-        key = tuple(first[[*identity, *_MEASURE]])
-        apart = False
+    names = list(matched[[*identity, *_MEASURE]].itertuples(index=False, name=None))
+    after, before = side(matched), side(matched, suffix="_b")
+    headline, has_partner = matched["headline"].tolist(), np.isfinite(before.values)
+    for places in groups_of(matched, [*identity, *_MEASURE]):
+        pairs, first, apart = places[has_partner[places]], int(places[0]), False
         if len(pairs):
-            rows = matched.iloc[pairs]
-            pairing = Pairing(side(rows), side(rows, suffix="_b"), paired=True)
+            pairing = Pairing(after.at(pairs), before.at(pairs), paired=True)
         else:
-            rows = matched.iloc[places]
             same = partners.merge(matched.iloc[places[:1]][keys], on=keys)
-            pairing = Pairing(side(rows), side(same, suffix="_b"), paired=False)
-            apart = set(same["sweep_id"]).isdisjoint(rows["sweep_id"])
-        yield _Found(key, baseline, bool(first["headline"]), pairing, apart)
-
-
-def _groups(table: pd.DataFrame, by: Sequence[str]) -> list[NDArray[np.intp]]:
-    """The places of each group's rows, in order of appearance."""
-    numbers = table.groupby(list(by), dropna=False, sort=False).ngroup().to_numpy()
-    order = np.argsort(numbers, kind="stable")
-    return np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1) if len(order) else []
+            pairing = Pairing(after.at(places), side(same, suffix="_b"), paired=False)
+            apart = set(same["sweep_id"]).isdisjoint(matched["sweep_id"].iloc[places])
+        yield _Found(names[first], baseline, headline[first], pairing, apart)
 
 
 def side(rows: pd.DataFrame, *, suffix: str = "") -> Side:

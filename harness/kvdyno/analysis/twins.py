@@ -11,6 +11,7 @@ import pandas as pd
 
 from kvdyno.model.noise import HostNoise, TwinNoise
 from kvdyno.model.record import Record
+from kvdyno.model.results import Caution
 
 from .frame import axis_names, latest, mark_headline, point_columns, tidy
 from .ratios import Pairing, Side, compared_rows, ratios_to
@@ -32,8 +33,8 @@ _SAME = ("undecided", "same", "equal")
 class TwinTables:
     """What twins' comparisons found.
 
-    `pairs`: a row per repetition, point and metric: engine, axes, phase, metric, unit, log. `comparisons`: a row
-    per group of repetitions, point and metric: the same keys, low, high, differs.
+    `pairs`: a row per repetition, point and metric: engine, axes, phase, metric, unit, log. `comparisons`: a
+    row per group of repetitions, point and metric: the same keys, low, high, differs.
     """
 
     axes: tuple[str, ...]
@@ -97,6 +98,36 @@ def smallest_effect(noise: TwinNoise, *, repetitions: int) -> float | None:
     freedom = np.array([repetitions - 1.0])
     reach = float(quantile(1 - LEVEL / 2, freedom)[0] + quantile(POWER, freedom)[0])
     return math.expm1(reach * noise.sd_log / math.sqrt(repetitions))
+
+
+def noise_notes(frame: pd.DataFrame, *, noise: Mapping[str, HostNoise | None], metric: str) -> list[Caution]:
+    """What a reader must know of the hosts' noise: which differences of `metric` the runs cannot show.
+
+    `frame` is a tidy one; `noise` maps each host to what its last self-test found, None without one.
+    """
+    unknown = [host for host, found in noise.items() if found is None]
+    notes = []
+    if unknown:
+        message = f"the noise of host {', '.join(unknown)} is not known: small differences may be its own"
+        notes.append(Caution("noise", message, "kvdyno selftest, on a quiet machine"))
+    measured = frame[(frame["metric"] == metric) & (frame["status"] == "ok")]
+    repetitions = int(measured.groupby("label")["repetition"].nunique().max()) if len(measured) else 0
+    workloads = measured["workload"].dropna().unique() if "workload" in measured else [None]
+    for host, found in noise.items():
+        effects = {
+            str(workload): effect
+            for workload in workloads
+            if found
+            and (effect := worst_effect(found, metric=metric, workload=workload, repetitions=repetitions))
+        }
+        if found and effects:
+            listed = ", ".join(f"{effect:.1%} at {workload}" for workload, effect in effects.items())
+            message = (
+                f"differences of {metric} below {listed} cannot be seen on host {host} with {repetitions} "
+                f"repetitions (self-test of {found.measured_at[:10]})"
+            )
+            notes.append(Caution("noise", message, "more repetitions see smaller differences"))
+    return notes
 
 
 def worst_effect(host: HostNoise, *, metric: str, workload: object, repetitions: int) -> float | None:

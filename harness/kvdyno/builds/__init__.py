@@ -3,8 +3,9 @@
 What a version is and where its build lies is `kvdyno.model.versions`'s business.
 """
 
-from .build import Step, build_version, run_conformance
+from .build import build_version, run_conformance
 from .look import VersionState, needed_packages, version_states, wanted_versions
+from .work import Step
 
 __all__ = [
     "Step",

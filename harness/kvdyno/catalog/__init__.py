@@ -25,8 +25,8 @@ class Catalog(Mapping[str, Engine]):
     """The engines of one runner by name.
 
     "rocksdb" is the default version (engines/versions.yaml), "rocksdb@11.8.1" one that was built from an
-    archive, "rocksdb@system" the distribution's package. "docker:rocksdb" is one of any runner's, which is asked
-    only then.
+    archive, "rocksdb@system" the distribution's package. "docker:rocksdb" is one of any runner's, which
+    is only then asked.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class Catalog(Mapping[str, Engine]):
     ) -> None:
         self._project = project
         self._engines = engines
-        self._built = built or {}
+        self._built = {} if built is None else built
         self._versions = read_versions(project)
         self._others: dict[str, Mapping[str, Engine]] = {}
 
@@ -85,14 +85,15 @@ def discover(project: Project, *, runner: RunnerName = "local") -> Catalog:
     if runner == "docker":
         return Catalog(project, ImageEngines(project))
     binaries = sorted(path for path in project.binaries.glob(PREFIX + "*") if path.is_file())
-    if not binaries:
+    built = BuiltEngines(project)
+    if not binaries and not built.drivers:
         raise EngineError(
             "no engine is built: expected kvdyno-<engine> binaries here",
             where=str(project.binaries),
             remedy="make build",
         )
     engines = (local_engine(binary, adapters=project.adapters) for binary in binaries)
-    return Catalog(project, {engine.name: engine for engine in engines}, built=BuiltEngines(project))
+    return Catalog(project, {engine.name: engine for engine in engines}, built=built)
 
 
 def is_current(engine: Engine) -> bool:

@@ -34,7 +34,8 @@ class BuiltEngines(Mapping[str, Engine]):
         self._engines: dict[str, Engine] = {}
 
     @functools.cached_property
-    def _drivers(self) -> Mapping[str, Path]:
+    def drivers(self) -> Mapping[str, Path]:
+        """Those that are there, stale ones too."""
         found = {}
         versions = read_versions(self._project)
         if not engines_folder(self._project).is_dir():
@@ -49,7 +50,7 @@ class BuiltEngines(Mapping[str, Engine]):
 
     def __getitem__(self, name: str) -> Engine:
         """The engine. Raises KeyError; EngineError when its driver was compiled from other sources."""
-        driver = self._drivers[name]
+        driver = self.drivers[name]
         if name not in self._engines:
             engine, version = split_version(name)
             if not is_current(self._project, driver, engine):
@@ -64,7 +65,7 @@ class BuiltEngines(Mapping[str, Engine]):
 
     def __iter__(self) -> Iterator[str]:
         """Names with versions, in the file's order; those of stale drivers are left out."""
-        for name, driver in self._drivers.items():
+        for name, driver in self.drivers.items():
             if is_current(self._project, driver, split_version(name)[0]):
                 yield name
 

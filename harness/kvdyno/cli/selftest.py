@@ -2,37 +2,20 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Callable, Sequence
-from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
-from kvdyno import pipeline
-from kvdyno.errors import EngineError
-from kvdyno.model.engine import Engine
-from kvdyno.model.noise import HostNoise
-from kvdyno.model.project import Project
-from kvdyno.pipeline import selftest as parts
-from kvdyno.selftest import agreement
-from kvdyno.selftest.generators import Check
-from kvdyno.selftest.noise import COMPARISONS_LEAST, COVERAGE_LEAST, FALSE_ALARMS_MOST, Score, scores
-
-from .app import DataOption, JsonOption, RepeatOption, ResultsOption, app, console, print_json, project
-from .display import SweepDisplay
-from .forecast import Forecast
-
-_EXPERIMENT = "selftest"
-_TOOL_REPETITIONS = 7
+from .app import DataOption, JsonOption, RepeatOption, ResultsOption, app, project
 
 
 @app.command(rich_help_panel="This machine")
 def selftest(
     repeat: RepeatOption = None,
+    force: Annotated[
+        bool, typer.Option("--force", metavar="", help="Measure again what is stored already.")
+    ] = False,
     tools: Annotated[
         bool, typer.Option("--tools/--no-tools", help="Compare with db_bench, and ycsb if it is named.")
     ] = True,
@@ -61,138 +44,7 @@ def selftest(
 
     Example: `kvdyno selftest --repeat 9 --no-tools`
     """
-    here = project(results=results, data=data)
-    environment = parts.demand_quiet(here)
-    engines, whole = pipeline.make_plan(here, pipeline.Request(experiment=_EXPERIMENT, repeat=repeat))
-    checks = parts.check_generators(next(iter(engines.values())).binary)
-    how = pipeline.Confinement()
-    rest = pipeline.remaining(whole, pipeline.reusable(here, whole, how=how))
-    with SweepDisplay(console, Forecast(rest.runs)) as display:
-        swept = pipeline.sweep(here, whole, how=how, observer=display)
-    counted = parts.check_histograms(here, swept.records)
-    found = parts.measure_noise(here, whole, records=swept.records, environment=environment)
-    compared = _tools(here, engines[engine], db_bench=db_bench, ycsb=ycsb) if tools else ()
-    if json:
-        print_json(_document(checks, counted, found, compared))
-    else:
-        _page(checks, counted, found, compared)
-    _demand_sound(checks, counted, found, compared)
+    from . import selftest_run  # statistics bring libraries that take seconds to import
 
-
-def _tools(
-    here: Project, engine: Engine, *, db_bench: Path | None, ycsb: Path | None
-) -> tuple[parts.Agreement, ...]:
-    """The driver beside each tool that is there."""
-    found: tuple[parts.Agreement, ...] = ()
-    on_path = shutil.which("db_bench")
-    bench = db_bench or (Path(on_path) if on_path else None)
-    if bench is None:
-        console.print("no db_bench here: the driver's rates were not compared with another tool's")
-    else:
-        found += _beside(here, engine, program=bench, tool=agreement.db_bench)
-    if ycsb is not None:
-        name = engine.description.engine.name
-        found += _beside(here, engine, program=ycsb, tool=partial(agreement.upstream_ycsb, engine=name))
-    return found
-
-
-def _beside(
-    here: Project, engine: Engine, *, program: Path, tool: Callable[..., agreement.Rates]
-) -> tuple[parts.Agreement, ...]:
-    return parts.compare_tools(
-        here, engine=engine, tool=tool, program=program, repetitions=_TOOL_REPETITIONS, say=console.print
-    )
-
-
-def _page(
-    checks: Sequence[Check],
-    counted: parts.HistogramCheck,
-    found: HostNoise,
-    compared: Sequence[parts.Agreement],
-) -> None:
-    failed = [check for check in checks if not check.holds(checks=len(checks))]
-    console.print(f"\ngenerators: {len(checks) - len(failed)} of {len(checks)} laws hold")
-    for check in failed:
-        console.print(
-            f"  {check.name}: χ² {check.statistic:.0f} over {check.freedom} cells, p = {check.p:.1g}"
-        )
-    console.print(f"histograms: {counted.compared:,} numbers read again, {len(counted.different)} differ")
-    _score_table(scores(found.twins))
-    _effect_table(found)
-    if compared:
-        _agreement_table(compared)
-
-
-def _score_table(found: Sequence[Score]) -> None:
-    table = Table("metric", "comparisons", "intervals hold 1", "false alarms", box=None, title_justify="left")
-    table.title = f"\nTwins, compared over {parts.GROUP} repetitions as contenders would be"
-    for score in found:
-        shares = (f"{score.coverage:.1%}", f"{score.false_alarm_rate:.1%}")
-        table.add_row(score.metric, str(score.comparisons), *shares)
-    console.print(table)
-
-
-def _effect_table(found: HostNoise) -> None:
-    table = Table("engine", "workload", "metric", "3 repetitions", "5", "10", box=None, title_justify="left")
-    table.title = "\nSmallest difference that would be found here, four times in five"
-    for entry in found.of("throughput"):
-        effects = [parts.smallest_effect(entry, repetitions=n) for n in (3, 5, 10)]
-        workload = str(entry.axes.get("workload", ""))
-        table.add_row(entry.engine, workload, entry.metric, *(f"{effect:.1%}" for effect in effects))
-    console.print(table)
-
-
-def _agreement_table(compared: Sequence[parts.Agreement]) -> None:
-    table = Table(
-        "step", "tool", "kvdyno over it", "95 %", "n", "within 10 %", box=None, title_justify="left"
-    )
-    table.title = "\nThe driver beside other tools"
-    for row in compared:
-        interval = f"{row.low:.3f} to {row.high:.3f}"
-        agrees = "yes" if row.agrees else "not shown"
-        table.add_row(row.step, f"{row.tool} {row.version}", f"{row.ratio:.3f}", interval, str(row.n), agrees)
-    console.print(table)
-
-
-def _document(
-    checks: Sequence[Check],
-    counted: parts.HistogramCheck,
-    found: HostNoise,
-    compared: Sequence[parts.Agreement],
-) -> dict[str, object]:
-    return {
-        "generators": [asdict(check) | {"holds": check.holds(checks=len(checks))} for check in checks],
-        "histograms": {"compared": counted.compared, "different": [asdict(d) for d in counted.different]},
-        "scores": [
-            asdict(s) | {"coverage": s.coverage, "false_alarm_rate": s.false_alarm_rate, "sound": s.sound}
-            for s in scores(found.twins)
-        ],
-        "noise": found.model_dump(),
-        "tools": [asdict(row) for row in compared],
-    }
-
-
-def _demand_sound(
-    checks: Sequence[Check],
-    counted: parts.HistogramCheck,
-    found: HostNoise,
-    compared: Sequence[parts.Agreement],
-) -> None:
-    """Raises EngineError if this dynamometer does not measure what it says it measures."""
-    flaws = [f"{c.name} does not follow its law" for c in checks if not c.holds(checks=len(checks))]
-    if counted.different:
-        flaws.append(f"{len(counted.different)} numbers differ from their histograms")
-    for score in scores(found.twins):
-        if score.metric == "throughput" and score.comparisons >= COMPARISONS_LEAST and not score.sound:
-            flaws.append(
-                f"intervals of {score.metric} hold the truth in {score.coverage:.1%} of cases and differences "
-                f"are found in {score.false_alarm_rate:.1%}, expected at least {COVERAGE_LEAST:.0%} and at most "
-                f"{FALSE_ALARMS_MOST:.0%}"
-            )
-    flaws += [
-        f"{row.step} differs from {row.tool}'s" for row in compared if row.low > 1.1 or row.high < 1 / 1.1
-    ]
-    if flaws:
-        raise EngineError(
-            "; ".join(flaws), where="kvdyno selftest", remedy="measure nothing until the cause is known"
-        )
+    tested = selftest_run.Tools(engine=engine, db_bench=db_bench, ycsb=ycsb, wanted=tools)
+    selftest_run.run(project(results=results, data=data), repeat=repeat, tools=tested, force=force, json=json)

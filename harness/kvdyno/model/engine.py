@@ -24,8 +24,8 @@ class Frozen(BaseModel):
 class OptionDescription(Frozen):
     """One option of an engine, or one property of a driver. Sizes are in bytes, durations in seconds.
 
-    `words` ("auto") may be written instead of a number; they have no range and no scale. `shapes_data`: every
-    dataset depends on it; `shapes_aged_data`: an aged dataset depends on it.
+    `words` ("auto") may be written instead of a number; they have no range and no scale. A dataset depends
+    on an option with `shapes_data`, and on one with `shapes_aged_data` if its property `age` is above 0.
     """
 
     name: str

@@ -32,6 +32,7 @@ CautionKind = Literal[
     "readahead",
     "device",
     "gauge",
+    "noise",
     "disturbed",
     "amplification",
     "repetitions",

@@ -73,13 +73,16 @@ class Library(Frozen):
 
     `default` is the version that an engine's bare name means. `target` is what CMake builds; of its output
     `library` is the file that linkers look for, `headers` a folder of the sources. `recipe`, relative to
-    engines/, is included by the project's CMakeLists.txt. An option's value may depend on the processor.
+    engines/, is included by the project's CMakeLists.txt; `uses` are further files of engines/ that it
+    compiles.
+    An option's value may depend on the processor.
     """
 
     default: str = SYSTEM
     engines: tuple[str, ...]
     packages: tuple[str, ...] = ()
     recipe: Path | None = None
+    uses: tuple[Path, ...] = ()
     target: str
     library: str
     headers: str
@@ -162,9 +165,8 @@ def _parsed(path: Path, _modified_ns: int) -> Versions:
         document = YAML(typ="safe", pure=True).load(path)
         return Versions.model_validate({"libraries": _texts(document or {})})
     except ValidationError as errors:
-        first = errors.errors()[0]
-        place = ".".join(str(step) for step in first["loc"][1:])
-        raise SpecError(f"{place}: {first['msg']}", where=str(path)) from None
+        found = (f"{'.'.join(map(str, each['loc'][1:]))}: {each['msg']}" for each in errors.errors())
+        raise SpecError("; ".join(found), where=str(path)) from None
     except (YAMLError, OSError, ValueError, TypeError, AttributeError) as error:
         problem = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise SpecError(f"cannot be read: {problem}", where=str(path)) from None
@@ -197,17 +199,22 @@ def prefix_of(project: Project, *, library: str, version: str) -> Path:
     """
     found = read_versions(project).libraries[library]
     engines = project.adapters.parent
-    recipe = engines / found.recipe if found.recipe else None
+    own = {str(path): _sha256(engines / path) for path in found.uses}
     key = {
         "archive": found.versions[version].sha256,
         "options": dict(found.settings()),
         "target": found.target,
         "headers": found.headers,
-        "recipe": hashlib.sha256(recipe.read_bytes()).hexdigest() if recipe else None,
+        "recipe": _sha256(engines / found.recipe) if found.recipe else None,
         "compiler": compiler(),
+        **({"uses": own} if own else {}),
     }
     digest = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()
     return engines_folder(project) / f"{library}@{version}-{digest[:12]}"
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 @functools.cache

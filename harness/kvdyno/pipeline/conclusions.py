@@ -18,6 +18,8 @@ from kvdyno.model.record import Record
 from kvdyno.model.results import Analysis, Comparison, ReportPaths, Summary
 from kvdyno.store import RunIndex, RunStore
 
+from .noise import host_noise
+
 
 def analyse(project: Project, whole: Plan, *, records: Iterable[Record]) -> Analysis:
     """All that these records say of this plan."""
@@ -26,7 +28,8 @@ def analyse(project: Project, whole: Plan, *, records: Iterable[Record]) -> Anal
     store = RunStore(project.runs)
     found = list(records)
     run_dirs = {record.run_id: store.run_dir(record) for record in found}
-    return analysis.analyse(whole.experiment, whole, found, run_dirs=run_dirs)
+    noise = {host: host_noise(project, host) for host in {r.environment.host_id for r in found}}
+    return analysis.analyse(whole.experiment, whole, found, run_dirs=run_dirs, noise=noise)
 
 
 def write_report(

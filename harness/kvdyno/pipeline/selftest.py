@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kvdyno.errors import BusyError, EngineError, StoreError
+from kvdyno.errors import BusyError, EngineError
 from kvdyno.model.engine import Engine
 from kvdyno.model.experiment import Experiment
 from kvdyno.model.noise import HostNoise, TwinNoise
@@ -19,13 +19,14 @@ from kvdyno.runner import Surveyor
 from kvdyno.selftest import agreement, generators, histograms, noise
 from kvdyno.store import RunStore
 
+from .noise import store_noise
+
 #: More than this many CPUs kept busy by others, and what a self-test finds is the others' noise.
 BUSY_CPUS_MAX = 0.1
 #: Repetitions of a comparison, as the quick profile has them.
 GROUP = 3
 #: A driver that differs more from another tool of the same build measures something else.
 TOOLS_AGREE_WITHIN = 0.1
-_NOISE_FILE = "noise.json"
 _MARGIN = 0.05
 
 
@@ -39,8 +40,8 @@ class HistogramCheck:
 
 @dataclass(frozen=True)
 class Agreement:
-    """The driver beside another tool: geometric mean of the paired ratios (driver over tool), its 95 % interval,
-    and whether its 90 % interval lies within 10 %.
+    """The driver beside another tool: geometric mean of the paired ratios (driver over tool), its 95 %
+    interval, and whether its 90 % interval lies within 10 %.
     """
 
     tool: str
@@ -59,8 +60,8 @@ def demand_quiet(project: Project) -> Environment:
     busy = environment.facts.get("load.cpus_busy")
     if isinstance(busy, (int, float)) and busy > BUSY_CPUS_MAX:
         raise BusyError(
-            f"other processes keep {busy:g} CPUs busy, expected at most {BUSY_CPUS_MAX:g}: twins would differ by "
-            "their work",
+            f"other processes keep {busy:g} CPUs busy, expected at most {BUSY_CPUS_MAX:g}: twins would "
+            "differ by their work",
             remedy="stop them, or wait until they have ended",
         )
     return environment
@@ -114,21 +115,8 @@ def measure_noise(
         facts=environment.facts,
         twins=noise.twin_noise(tables.pairs, tables.comparisons, axes=tables.axes),
     )
-    _store(found, folder=project.hosts / environment.host_id)
+    store_noise(project, found)
     return found
-
-
-def host_noise(project: Project, host_id: str) -> HostNoise | None:
-    """What the last self-test on that host found, None without one. Raises StoreError if it is damaged."""
-    path = project.hosts / host_id / _NOISE_FILE
-    try:
-        return HostNoise.model_validate_json(path.read_text("utf-8"))
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError) as failure:
-        raise StoreError(
-            f"expected what a self-test found, found: {failure}", where=str(path), remedy="kvdyno selftest"
-        ) from failure
 
 
 def smallest_effect(entry: TwinNoise, *, repetitions: int) -> float | None:
@@ -197,16 +185,6 @@ def compare_tools(
 
 def _twins(experiment: Experiment) -> list[tuple[str, str]]:
     return [(choice.twin_of, choice.label) for choice in experiment.engines if choice.twin_of]
-
-
-def _store(found: HostNoise, *, folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        partial = folder / (_NOISE_FILE + ".partial")
-        partial.write_text(found.model_dump_json(indent=1) + "\n", encoding="utf-8")
-        partial.replace(folder / _NOISE_FILE)
-    except OSError as failure:
-        raise StoreError(f"cannot write: {failure.strerror}", where=str(folder / _NOISE_FILE)) from failure
 
 
 def _text(fact: object) -> str | None:

@@ -143,7 +143,8 @@ def _ratios(spec: FigureSpec, analysis: Analysis) -> pd.DataFrame:
     found = analysis.select(analysis.ratios, where=spec.where, metric=spec.metric, phase=spec.phase)
     found = found[found["baseline"] == baseline].rename(columns={"ratio": "value"})
     failed = failed_points(found, spec.where, analysis)
-    whole = pd.concat([found.assign(status="ok"), failed[failed["label"] != baseline]], ignore_index=True)
+    status = found["kind"].map({"ratio": "ok", "difference": "no ratio"})
+    whole = pd.concat([found.assign(status=status), failed[failed["label"] != baseline]], ignore_index=True)
     title = metric_title(spec.metric)
     return _in_axis_order(whole, analysis).assign(unit="ratio", part=title, measure=title)
 

@@ -15,7 +15,7 @@ from plots.units import axis_text, quantity, three_digits
 
 from . import view
 from .figures import Drawn
-from .summary import overall_sentences, phases_text
+from .summary import overall_sentences, phases_text, power_loss_text
 from .tables import Grid, heading
 from .timeline import build_timeline
 from .words import define, metric_title
@@ -43,7 +43,12 @@ def render_html(
         lstrip_blocks=True,
     )
     environment.globals.update(
-        axis_text=axis_text, quantity=quantity, three_digits=three_digits, heading=heading, title=metric_title
+        axis_text=axis_text,
+        quantity=quantity,
+        three_digits=three_digits,
+        heading=heading,
+        title=metric_title,
+        power_loss=power_loss_text,
     )
     grave, mild = view.split_cautions(analysis.cautions)
     ratios, factor = view.ratio_view(analysis)
@@ -61,6 +66,7 @@ def render_html(
         figures=[(figure, _inlined(figure.files.svg)) for figure in figures],
         grids=grids,
         amplification=view.metric_listing(analysis, metrics=[m for m in metrics if "amplification" in m]),
+        costs=view.metric_listing(analysis, metrics=_costs(analysis)),
         latency=view.latency_listing(analysis),
         timeline=build_timeline(analysis),
         details=view.point_details(analysis),
@@ -69,6 +75,13 @@ def render_html(
         definitions=define(_named_units(analysis)),
         commands=commands,
     )
+
+
+def _costs(analysis: Analysis) -> tuple[str, ...]:
+    """The headline metric and what it was paid with; nothing where records have no such metric."""
+    known = set(analysis.estimates["metric"])
+    paid = [m for m in ("write_amplification.net", "space_amplification", "debt.change") if m in known]
+    return (analysis.headline_metric, *paid) if "space_amplification" in paid else ()
 
 
 def _inlined(svg: Path) -> str:

@@ -170,7 +170,7 @@ def _caption(spec: TableSpec, analysis: Analysis, values: pd.DataFrame) -> str:
         brackets = f"{ratio_interval_words(values['method'])} in brackets, bold if a difference is decided"
         what = f"{words}, {brackets if counts[-1] > 1 else 'one repetition, so no interval'}"
         if (values["kind"] == "difference").any():
-            what += ", differences with their unit where a value is 0"
+            what += ", differences with their unit where a value is 0 or negative"
         return f"{of} over that of {over}: {what} ({n})."
     brackets = f"{interval_words(values['method'])} in brackets"
     quantile = re.search(r"\.p\d", spec.metric)

@@ -13,6 +13,10 @@ _MEANINGS: tuple[tuple[str, str], ...] = (
         r"throughput",
         "Completed operations over the seconds of the phase, or of all phases a span covers",
     ),
+    (
+        r"throughput\.time_to_90",
+        "Time from the phase's beginning until the rate first reached 90 % of its final rate",
+    ),
     (r"operations", "Completed operations, successful or not found"),
     (r"seconds", "Duration of the phase, or of all phases that a span covers"),
     (r"(?P<a>\w+)\.operations", "Completed operations of kind {a}"),
@@ -50,6 +54,15 @@ _MEANINGS: tuple[tuple[str, str], ...] = (
     (r"read_amplification\.disk", "Bytes read from the device over bytes that the application read"),
     (r"read_amplification\.bytes", "Bytes read by system calls over bytes that the application read"),
     (r"read_amplification\.calls", "Read system calls over reads and scans"),
+    (
+        r"space_amplification",
+        "Disk space of the store's files over the keys and values that can still be read",
+    ),
+    (r"debt", "Bytes that the engine would still rewrite at leisure by its own rules, at the phase's end"),
+    (r"debt\.begin", "Bytes that the engine would still rewrite by its own rules, at the phase's beginning"),
+    (r"debt\.change", "Debt at the phase's end less debt at its beginning"),
+    (r"open\.seconds", "Time to open the store"),
+    (r"arrivals\.missed", "Operations that an open loop intended and that never started"),
     (r"disk\.used", "Disk space of the store's files at the end of the phase"),
     (r"engine\.(?P<a>delay|stop)_micros", "Duration of stalls of kind {a}, whether or not a write came"),
     (

@@ -25,7 +25,7 @@ Gauge = float | None
 _BLOCK = 4096
 _READS = 64
 _READ_SECONDS_MAX = 0.08
-_FILE_BYTES = 64 << 20
+_FILE_BYTES = 16 << 20
 _WRITE_BYTES = 16 << 20
 _WRITE_CHUNK = 1 << 20
 _WRITE_SECONDS_MAX = 0.1
@@ -72,9 +72,12 @@ class Gauges:
         if not path.exists():
             self._folder.mkdir(parents=True, exist_ok=True)
             new = path.with_suffix(".new")
-            with _direct(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC) as descriptor:
-                _write_all(descriptor, _FILE_BYTES, until=float("inf"))
-            new.rename(path)
+            try:
+                with _direct(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC) as descriptor:
+                    _write_all(descriptor, _FILE_BYTES, until=float("inf"))
+                new.rename(path)
+            finally:
+                new.unlink(missing_ok=True)
         return path
 
     def _reads(self, what: str, files: Sequence[Path]) -> dict[str, Gauge]:

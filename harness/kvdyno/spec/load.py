@@ -144,7 +144,7 @@ def engines_named(
 ) -> tuple[str, ...]:
     """Names of the engines that the file asks for, built or not, with the versions that it names.
 
-    Upstream binaries are none of them. With `labels` only these; other words than labels are names themselves.
+    Upstream binaries are none of them. With `labels` only these; a word that is no label is a name itself.
     """
     form = read_form(read_document(_find(path_or_name, project=project)), ExperimentForm)
     choices = [

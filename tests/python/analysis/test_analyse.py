@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,13 +13,16 @@ from fakes_records import CAP, SIZES, Fake, Sweep, fake_sweep, histogram, true_r
 from scipy import stats
 
 from kvdyno.analysis import analyse, compare
+from kvdyno.analysis.claims import Evidence, judge_claims
 from kvdyno.analysis.events import load_events
 from kvdyno.analysis.frame import latest, tidy
 from kvdyno.analysis.histograms import curve, merge, read_log
+from kvdyno.analysis.levels import mean_of
 from kvdyno.errors import SpecError, StoreError
-from kvdyno.model.experiment import DeviceLimits
+from kvdyno.model.engine import Durability
+from kvdyno.model.experiment import ClaimSpec, DeviceLimits
 from kvdyno.model.record import Metric, Record
-from kvdyno.model.results import GRAVE, Analysis, Comparison, Device
+from kvdyno.model.results import GRAVE, Analysis, ClaimResult, Comparison, Device
 
 LOST = {("leveldb", "C", SIZES[2], r): "out_of_memory" for r in (1, 2, 3)}
 
@@ -299,6 +303,151 @@ def test_points_that_never_ran_count_against_a_claim(sweep: Sweep) -> None:
     assert "1 more were not measured" in result.why
 
 
+def judged(sweep: Sweep, *claims: ClaimSpec, records: Sequence[Record] | None = None) -> list[ClaimResult]:
+    """The verdicts on these claims."""
+    experiment = sweep.experiment.model_copy(update={"claims": claims})
+    changed = dataclasses.replace(sweep, experiment=experiment, records=tuple(records or sweep.records))
+    return list(analysed(changed).claims)
+
+
+FASTER = ClaimSpec(id="c", text="", engine="leveldb", relative_to="rocksdb", at_least=1.2)
+
+
+def test_lost_runs_leave_a_claim_undecided(tmp_path: Path) -> None:
+    lost = {("rocksdb", "A", SIZES[0], 2): "timeout"}
+    assert judged(without_files(tmp_path, repetitions=5), FASTER)[0].verdict == "supported"
+    sweep = without_files(tmp_path, repetitions=5, statuses=lost)
+    (result,) = judged(sweep, FASTER)
+    assert (result.verdict, result.points[0].doubt) == ("undecided", "1 of 10 runs were lost")
+    (missing,) = judged(sweep, FASTER, records=[r for r in sweep.records if r.status == "ok"])
+    assert missing.points[0].doubt == "1 of 10 runs were lost"
+
+
+@pytest.mark.parametrize(
+    ("change", "doubt"),
+    [
+        ({"repetitions_planned": 3}, "repetitions were added"),
+        ({"environment": "elsewhere"}, "different hosts"),
+    ],
+)
+def test_grave_cautions_leave_a_claim_undecided(
+    tmp_path: Path, change: dict[str, object], doubt: str
+) -> None:
+    sweep = without_files(tmp_path, repetitions=5)
+    if "environment" in change:
+        elsewhere = sweep.records[0].environment.model_copy(update={"host_id": "elsewhere"})
+        records = replaced(sweep, {"environment": elsewhere}, only=0).records
+    else:
+        records = replaced(sweep, change).records
+    (result,) = judged(sweep, FASTER, records=records)
+    assert result.verdict == "undecided"
+    assert doubt in result.why
+
+
+def test_a_contradiction_elsewhere_outweighs_a_doubt(tmp_path: Path) -> None:
+    lost = {("leveldb", "A", SIZES[0], 1): "timeout"}
+    sweep = without_files(tmp_path, repetitions=5, sizes=SIZES, statuses=lost)
+    (result,) = judged(sweep, FASTER)
+    assert result.verdict == "contradicted"
+    assert [bool(point.doubt) for point in result.points] == [True, False, False]
+
+
+def test_claims_are_adjusted_for_their_number(tmp_path: Path) -> None:
+    sweep = without_files(tmp_path, noise=0.04)
+    low = analysed(sweep).ratios.query("metric == 'throughput' and phase == 'run'")["low"].iloc[0]
+    near = FASTER.model_copy(update={"at_least": 0.999 * low})
+    (alone,) = judged(sweep, near)
+    assert alone.verdict == "supported"
+    hopeless = [
+        FASTER.model_copy(update={"id": f"n{i}", "at_least": 1.01 * low, "at_most": 1.02 * low})
+        for i in range(9)
+    ]
+    first, *_ = judged(sweep, near, *hopeless)
+    assert first.verdict == "undecided"
+    assert "not among so many claims" in first.why
+
+
+def test_a_claim_over_points_is_contradicted_no_more_often_than_it_says() -> None:
+    """Four points that lie on the bound: choosing the worst of them must not contradict."""
+    rng = np.random.default_rng(2)
+    false = 0
+    for _ in range(300):
+        means = [mean_of(rng.normal(0, 0.05, 5)) for _ in range(4)]
+        table = pd.DataFrame(
+            {
+                "label": "e", "engine": "e", "phase": "run", "metric": "m", "unit": "op/s", "axis": range(4),
+                "n": 5, "median": 1.0, "low": 0.9, "high": 1.1, "smallest": 1.0,
+                "mean": [m.value for m in means], "error": [m.error for m in means], "freedom": 4.0,
+            }
+        )  # fmt: skip
+        spec = ClaimSpec(id="c", text="", engine="e", metric="m", at_least=1.0)
+        evidence = Evidence(table, table.iloc[:0], planned=4, doubts=lambda place: "")
+        (result,) = judge_claims([spec], evidence=[evidence], axes=["axis"])
+        false += result.verdict == "contradicted"
+    assert false / 300 <= 0.05
+
+
+def promising(sweep: Sweep, promises: Mapping[str, Durability]) -> Sweep:
+    """The sweep whose engines say what a crash takes."""
+    records = []
+    for record in sweep.records:
+        assert record.outcome is not None
+        engine = record.outcome.engine.model_copy(update={"durability": promises.get(record.point.engine)})
+        outcome = record.outcome.model_copy(update={"engine": engine})
+        records.append(record.model_copy(update={"outcome": outcome}))
+    return dataclasses.replace(sweep, records=tuple(records))
+
+
+UNSYNCED = Durability(process="kept", power="lost")
+CHECKPOINTS = Durability(process="kept", power="lost", power_loss_seconds=1, consistent_prefix=True)
+
+
+def test_differing_durability_is_a_caution_and_a_doubt(tmp_path: Path) -> None:
+    sweep = without_files(tmp_path, noise=0.005)
+    differing = promising(sweep, {"rocksdb": UNSYNCED, "leveldb": CHECKPOINTS})
+    (caution,) = analysed(differing).cautions
+    assert caution.kind == "durability"
+    assert "LevelDB: a power cut may lose the last 1 s, in order" in caution.message
+    assert "durability" in judged(differing, FASTER)[0].why
+    assert not kinds(analysed(promising(sweep, {"rocksdb": UNSYNCED, "leveldb": UNSYNCED})))
+    assert not kinds(analysed(promising(sweep, {"rocksdb": UNSYNCED})))
+
+
+def test_arrivals_that_never_started_are_a_caution(tmp_path: Path) -> None:
+    sweep = without_files(tmp_path, noise=0.005)
+    late = with_metrics(sweep.records[0], {"arrivals.missed": Metric(value=1234.0, unit="op")})
+    idle = with_metrics(sweep.records[1], {"arrivals.missed": Metric(value=0.0, unit="op")})
+    records = (late, idle, *sweep.records[2:])
+    (caution,) = analysed(dataclasses.replace(sweep, records=records)).cautions
+    assert (caution.kind, "1,234 operations" in caution.message) == ("arrivals", True)
+    assert "in 1 of 6 runs" in caution.message
+
+
+def test_twins_of_one_engine_are_compared_as_two_contenders(tmp_path: Path) -> None:
+    sweep = without_files(tmp_path, repetitions=5, sizes=SIZES[:2])
+    twins = {"rocksdb": "twin-a", "leveldb": "twin-b"}
+    records, truth = [], true_rate("rocksdb", "A", SIZES[0]) / true_rate("leveldb", "A", SIZES[0])
+    for record in sweep.records:
+        label = twins[record.point.engine]
+        point = record.point.model_copy(
+            update={
+                "engine": "rocksdb",
+                "label": label,
+                "binary_sha256": "b" * 64,
+                "axes": {**record.point.axes, "engine": label},
+            }
+        )
+        records.append(record.model_copy(update={"point": point}))
+    experiment = sweep.experiment.model_copy(update={"baseline": "twin-a"})
+    found = analysed(dataclasses.replace(sweep, records=tuple(records), experiment=experiment))
+    assert found.baseline == "twin-a"
+    assert [c.label for c in found.contenders] == ["twin-a", "twin-b"]
+    rows = found.select(found.ratios, where={}, metric="throughput", phase="run")
+    assert set(rows["label"]) == {"twin-b"}
+    assert rows["ratio"].iloc[0] == pytest.approx(1 / truth, rel=0.1)
+    assert list(found.overall.query("metric == 'throughput'")["points"]) == [2]
+
+
 def test_series_and_histograms_come_with_their_points(analysis: Analysis) -> None:
     assert set(analysis.series["column"]) == {"throughput", "latency.p99", "memory.rss"}
     assert set(analysis.steadiness["state"]) == {"steady"}
@@ -485,12 +634,18 @@ def test_short_runs_say_that_steadiness_was_not_judged(tmp_path: Path) -> None:
     assert "steadiness was not judged: 5 intervals or fewer" in found.cautions[0].message
 
 
-def test_a_measured_load_is_not_expected_to_be_steady(tmp_path: Path) -> None:
-    sweep = without_files(tmp_path, noise=0.005, files=True, seconds=5)
+def test_loads_are_judged_too(tmp_path: Path) -> None:
+    sweep = without_files(tmp_path, noise=0.005, files=True, seconds=40)
     for folder in sweep.run_dirs.values():
         series = folder / "series.csv"
-        series.write_text(series.read_text().replace("measure,", "load,"))
-    assert analysed(sweep).cautions == ()
+        lines = series.read_text().replace("measure,", "load,").splitlines()
+        slow = [",".join([*line.split(",")[:2], "900.0", *line.split(",")[3:]]) for line in lines[33:41]]
+        series.write_text("\n".join([*lines[:33], *slow]) + "\n")
+    found = analysed(sweep)
+    assert set(found.steadiness["phase"]) == {"load"}
+    (caution,) = found.cautions
+    assert caution.kind == "unsteady"
+    assert "RocksDB (collapsed at the end (−" in caution.message
 
 
 def test_warnings_that_differ_in_numbers_are_one_caution(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The statistics against known distributions: intervals cover, ratios settle, series settle or do not."""
+"""The statistics against known distributions: intervals cover, ratios settle."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from scipy import stats
 
 from kvdyno.analysis.estimate import BOOTSTRAP_FROM, Interval, estimate
 from kvdyno.analysis.ratios import Pairing, Side, means_of
-from kvdyno.analysis.steady import steadiness
 from kvdyno.analysis.verdicts import direction, repetitions_for_sameness, repetitions_needed
 
 
@@ -147,35 +146,3 @@ def test_repetitions_for_sameness_find_it_four_times_in_five() -> None:
     found = np.mean(np.abs(draws.mean(axis=1)) + reach <= math.log(1.05))
     assert 0.75 <= found <= 0.88
     assert repetitions_for_sameness(0.06, sd=sd, margin=0.05) == 0
-
-
-def noisy(seed: int, level: np.ndarray) -> np.ndarray:
-    return level * np.random.default_rng(seed).lognormal(0, 0.08, size=len(level))
-
-
-@pytest.mark.parametrize("length", [20, 60, 300])
-def test_noise_alone_is_steady(length: int) -> None:
-    states = [steadiness(noisy(seed, np.full(length, 1e4))).state for seed in range(100)]
-    assert states.count("steady") >= 95
-
-
-def test_a_slow_start_is_warming_up_and_says_how_long() -> None:
-    level = np.concatenate([np.full(60, 4e3), np.full(140, 1e4)])
-    found = steadiness(noisy(3, level))
-    assert found.state == "warming up"
-    assert found.warmup_intervals == pytest.approx(60, abs=10)
-    assert found.drift > 0.05
-
-
-def test_a_rate_that_keeps_falling_is_unsteady() -> None:
-    assert steadiness(noisy(4, np.linspace(1e4, 3e3, 200))).state == "unsteady"
-
-
-def test_periodic_stalls_are_steady() -> None:
-    level = np.where(np.arange(240) % 13 == 0, 5e3, 1e4)
-    assert steadiness(noisy(5, level)).state == "steady"
-
-
-def test_a_short_series_is_not_judged() -> None:
-    assert steadiness(np.full(9, 1e4)).state == "too short"
-    assert steadiness([]).state == "too short"

@@ -9,6 +9,7 @@ from fakes import engines
 from fakes.projects import describing_script, make_driver, make_project
 
 from kvdyno import catalog
+from kvdyno.catalog import describing
 from kvdyno.errors import EngineError, SpecError
 from kvdyno.model.project import Project
 
@@ -81,7 +82,7 @@ def test_a_driver_that_does_not_describe_itself(project: Project, script: str, m
 
 
 def test_a_driver_that_hangs(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(catalog, "_DESCRIBE_SECONDS", 0.2)
+    monkeypatch.setattr(describing, "DESCRIBE_SECONDS", 0.2)
     make_driver(project, "stuck", script="import time; time.sleep(60)")
     with pytest.raises(EngineError, match="no answer within"):
         catalog.discover(project)

@@ -25,6 +25,7 @@ from .conftest import TINY, Checkout
         (["run", "tiny", "--repeat", "x"], "Invalid value for '--repeat'"),
         (["run", "tiny", "--only", "workload=z"], "unknown value of workload 'z': expected one of a, c"),
         (["run", "tiny", "--exclude", "*"], "no point is left"),
+        (["run", "tiny", "--cache", "hot"], "'hot' is not one of 'cold', 'snapshot-read', 'warm'"),
         (["run", "tiny", "--cpus", "one"], "--cpus: expected CPUs like \"0-3,6\", found 'one'"),
         (["run", "tiny", "--cpus", "3-1"], "--cpus: expected CPUs like \"0-3,6\", found '3-1'"),
         (["run", "tiny", "--cpus", "0-99999999999"], "--cpus: expected CPUs like"),
@@ -45,6 +46,14 @@ def test_a_wrong_argument(checkout: Checkout, arguments: list[str], said: str) -
     assert answer.status == 2
     assert said in " ".join(answer.err.replace("│", " ").split())
     assert answer.out == ""
+    assert checkout.records() == []
+
+
+def test_a_governor_that_no_machine_has_ends_the_sweep_before_it_begins(checkout: Checkout) -> None:
+    answer = checkout.kvdyno("run", "tiny", "--uncapped", "--governor", "breakneck")
+    assert answer.status == 5
+    assert "governor" in answer.err
+    assert "remedy: " in answer.err
     assert checkout.records() == []
 
 

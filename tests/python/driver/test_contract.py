@@ -127,10 +127,38 @@ def test_every_driver_loads_and_runs(binary: Path, tmp_path: Path) -> None:
     assert left.status == 0, left.err
     assert left.outcome["status"] == "ok"
     names = [phase["name"] for phase in left.outcome["phases"]]
-    assert names == [name for name in describe(binary)["phases"] if name != "warmup"]
+    others = ("age", "age-settle", "warmup", "rest")
+    assert names == [name for name in describe(binary)["phases"] if name not in others]
     assert [name for name in names if name not in ("settle", "drain")] == ["load", "build", "measure", "run"]
     assert left.metrics("load")["operations"] == 2000
     assert left.metrics("measure")["operations"] == 1000
+
+
+@pytest.mark.parametrize("binary", BINARIES, ids=lambda path: path.name)
+def test_aged_data_verifies_and_each_phase_pays_its_debt(binary: Path, tmp_path: Path) -> None:
+    if "age" not in describe(binary)["phases"]:
+        pytest.skip("the engine cannot settle")
+    keys = SMALL | {"threadcount": 2, "requestdistribution": "zipfian"}
+    loaded = drive(tmp_path, keys | {"age": 1.5}, "-load", binary=binary)
+    assert loaded.status == 0, loaded.err
+    assert loaded.metrics("age")["operations"] == 3000
+    mix = {"readproportion": 0.5, "updateproportion": 0.5, "operationcount": 2000, "warmup.operations": 1000}
+    verify = binary.name != "kvdyno-noop"
+    left = drive(tmp_path, keys | mix | {"mix.seed": 2, "verify": str(verify).lower()}, "-run", binary=binary)
+    assert left.status == 0, left.err
+    names = [phase["name"] for phase in left.outcome["phases"]]
+    assert names == ["warmup", "rest", "measure", "drain", "run"]
+    if "debt" in left.metrics("run"):
+        assert left.metrics("rest")["debt"] <= left.metrics("warmup")["debt.begin"]
+        assert left.metrics("drain")["debt"] <= left.metrics("measure")["debt.begin"]
+
+
+@pytest.mark.parametrize("binary", BINARIES, ids=lambda path: path.name)
+def test_every_driver_describes_what_a_write_survives(binary: Path) -> None:
+    durability = describe(binary)["engine"]["durability"]
+    if not binary.name.startswith("kvdyno-ycsb-"):
+        assert durability["process"] in ("kept", "lost")
+        assert durability["power"] == "lost", "without sync"
 
 
 def test_operations_add_up(mixed: Left) -> None:

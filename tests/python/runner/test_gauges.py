@@ -84,6 +84,20 @@ def test_what_may_not_be_measured_is_none_with_the_reason(
     assert all(os.strerror(code) in flaw for flaw in flaws)
 
 
+@pytest.mark.usefixtures("direct")
+def test_a_disk_that_fills_keeps_nothing_half_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fill(descriptor: int, size: int, *, until: float) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(module, "_write_all", fill)
+    values, flaws = Gauges(tmp_path / "gauges").take()
+    assert (values["disk.read_4k_p50_us"], values["disk.write_mib_per_second"]) == (None, None)
+    assert len(flaws) == 2
+    assert list((tmp_path / "gauges").iterdir()) == []
+
+
 def test_the_best_of_three_counts() -> None:
     moments = iter([0.0, 3.0, 10.0, 11.0, 20.0, 25.0])
     assert cpu_loop(lambda: next(moments)) == 1.0

@@ -31,7 +31,7 @@ PROJECT = Project.find(start=Path(__file__))
 
 CATALOG = dict(discover(PROJECT))
 CATALOG |= {
-    f"{name}@docker": replace(engine, image="sha256:0", binary_sha256=engine.binary_sha256[::-1])
+    f"docker:{name}": replace(engine, image="sha256:0", binary_sha256=engine.binary_sha256[::-1])
     for name, engine in CATALOG.items()
 }
 FORMS = (
