@@ -10,7 +10,7 @@ import pandas as pd
 from kvdyno.model.axes import FULL_SPEED, axis_of
 from kvdyno.model.engine import OptionDescription
 from kvdyno.model.experiment import AxisValue
-from kvdyno.model.options import scale_value
+from kvdyno.model.options import scale_value, value_text
 from kvdyno.model.point import Plan
 from kvdyno.model.record import Record
 from kvdyno.model.results import Axis, Confinement, Contender, Device, FailedRun, Machine
@@ -127,7 +127,7 @@ def point_name(label: str, axes: Mapping[str, Any], *, units: Mapping[str, str])
     """A point in words: its contender and the values of the axes in `units`: "RocksDB A composite 64 MiB"."""
     values = {name: axes[name] for name in units if name in axes and not pd.isna(axes[name])}
     sizes = {name: human_bytes(value) for name, value in values.items() if units.get(name) == "byte"}
-    return " ".join([label, *map(str, {**values, **sizes}.values())])
+    return " ".join([label, *map(value_text, {**values, **sizes}.values())])
 
 
 def _contender(label: str, record: Record) -> Contender:
