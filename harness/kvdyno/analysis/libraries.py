@@ -49,19 +49,19 @@ def library_text(library: LibraryFacts | None) -> str:
 
 def _assertions(facts: Mapping[str, LibraryFacts]) -> Caution | None:
     words = {True: "assertions compiled in", False: "none", None: ""}
-    return _differ(facts, lambda each: words[each.assertions], what="the engines' assertions")
+    return _differ(facts, lambda each: words[each.assertions], what="the engines' assertions differ")
 
 
 def _checksum(facts: Mapping[str, LibraryFacts]) -> Caution | None:
-    return _differ(facts, lambda each: each.checksum, what="how the engines compute checksums")
+    return _differ(facts, lambda each: each.checksum, what="how the engines compute checksums differs")
 
 
 def _allocator(facts: Mapping[str, LibraryFacts]) -> Caution | None:
-    return _differ(facts, lambda each: each.allocator, what="the engines' memory allocators")
+    return _differ(facts, lambda each: each.allocator, what="the engines' memory allocators differ")
 
 
 def _optimisation(facts: Mapping[str, LibraryFacts]) -> Caution | None:
-    return _differ(facts, lambda each: _level(each.flags), what="the engines' optimisation")
+    return _differ(facts, lambda each: _level(each.flags), what="the engines' optimisation differs")
 
 
 def _level(flags: str) -> str:
@@ -80,4 +80,4 @@ def _differ(
     if len(by_value) < 2:
         return None
     listed = "; ".join(f"{value}: {', '.join(labels)}" for value, labels in by_value.items())
-    return Caution("library", f"{what} differ ({listed})", _REMEDY)
+    return Caution("library", f"{what} ({listed})", _REMEDY)

@@ -38,7 +38,7 @@ def _run(command: Sequence[str], *, log: Path, what: str, progress: Progress | N
     environment = {**os.environ, "NINJA_STATUS": "[%f/%t] ", "LC_ALL": "C"}
     try:
         with (
-            log.open("a") as kept,
+            log.open("a", buffering=1) as kept,
             subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,

@@ -392,3 +392,69 @@ def test_a_list_shows_files_that_cannot_be_read(tmp_path: Path) -> None:
     assert (broken.name, good.name, good.title) == ("broken", "test", "A test")
     assert "not YAML" in (broken.problem or "")
     assert good.problem is None
+
+
+VERSIONS = """\
+rocks:
+  engines: [rocksdb]
+  target: rocks
+  library: librocks.so
+  headers: include
+  versions:
+    "11.8.1":
+      archive: {registry: crates, name: rocks-sys, version: 1.0.0}
+      sha256: "0000000000000000000000000000000000000000000000000000000000000000"
+      cpu_minutes: 1
+      disk: 1MiB
+"""
+
+
+@pytest.fixture
+def versioned(tmp_path: Path) -> Callable[..., Experiment]:
+    def load_text(engine_items: str, *, built: bool = True, only: list[str] | None = None) -> Experiment:
+        text = EXPERIMENT.replace("[rocksdb, leveldb]", engine_items)
+        project = make_project(tmp_path / "checkout", experiment=text)
+        (project.root / "engines" / "versions.yaml").write_text(VERSIONS)
+        for name in ("rocksdb", "leveldb"):
+            folder = project.adapters / name
+            folder.mkdir()
+            (folder / "CMakeLists.txt").touch()
+        catalog = dict(engines.catalog())
+        if built:
+            catalog |= {"rocksdb@11.8.1": catalog["rocksdb"], "rocksdb@system": catalog["rocksdb"]}
+        return load_experiment("test", project=project, catalog=catalog, engines=only)
+
+    return load_text
+
+
+def test_versions_of_one_engine_have_labels_of_their_own(versioned: Load) -> None:
+    found = versioned("[rocksdb, rocksdb@11.8.1, {engine: rocksdb@11.8.1, preset: tuned}]")
+    assert [(each.engine, each.version, each.label) for each in found.engines] == [
+        ("rocksdb", None, "rocksdb"),
+        ("rocksdb", "11.8.1", "rocksdb@11.8.1"),
+        ("rocksdb", "11.8.1", "rocksdb@11.8.1-tuned"),
+    ]
+
+
+def test_versions_may_be_named_for_an_experiment_without_them(versioned: Load) -> None:
+    found = versioned("[rocksdb, leveldb]", only=["rocksdb@11.8.1", "rocksdb@system"])
+    assert [each.key for each in found.engines] == ["rocksdb@11.8.1", "rocksdb@system"]
+
+
+def test_a_version_that_does_not_exist(versioned: Load) -> None:
+    with pytest.raises(
+        EngineError, match=r"unknown version of rocksdb '11\.8\.2': .* did you mean '11\.8\.1'"
+    ):
+        versioned("[rocksdb@11.8.2]")
+
+
+def test_an_engine_without_versions(versioned: Load) -> None:
+    with pytest.raises(EngineError, match=r"unknown version of leveldb '1\.23': expected one of system"):
+        versioned("[leveldb@1.23]")
+
+
+@pytest.mark.parametrize("only", [None, ["rocksdb@11.8.1"]])
+def test_a_version_that_is_not_built(versioned: Load, only: list[str] | None) -> None:
+    with pytest.raises(EngineError, match=r"engine 'rocksdb@11\.8\.1' is not built") as raised:
+        versioned("[rocksdb, rocksdb@11.8.1]", built=False, only=only)
+    assert raised.value.remedy == "kvdyno engines build rocksdb@11.8.1"
