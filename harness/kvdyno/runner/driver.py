@@ -20,7 +20,7 @@ LOG = "driver.log"
 OUTCOME = "outcome.json"
 PROPERTIES = "point.properties"
 
-_RUN_PHASES = frozenset({"warmup", "measure", "drain"})
+_RUN_PHASES = frozenset({"warmup", "rest", "measure", "drain"})
 
 
 class Driver(Protocol):
