@@ -30,9 +30,7 @@ from .app import EnginesOption, JsonOption, RunnerOption, app, console, print_js
 from .layout import harmless, plain_table
 
 engines = typer.Typer(invoke_without_command=True, rich_markup_mode="markdown")
-app.add_typer(
-    engines, name="engines", rich_help_panel="Look", help="List engines and their versions; build versions."
-)
+app.add_typer(engines, name="engines", rich_help_panel="Look")
 
 
 NamesArgument = Annotated[

@@ -21,7 +21,11 @@ from kvdyno.runner import Progress
 
 from .conftest import Checkout
 
-COMMANDS = ("plan", "run", "report", "show", "compare", "engines", "describe", "doctor", "clean")
+COMMANDS = (
+    *("plan", "run", "report"),
+    *("show", "compare", "prose", "describe", "engines"),
+    *("selftest", "doctor", "clean"),
+)
 
 
 @pytest.mark.parametrize("command", ["", *COMMANDS])
