@@ -6,8 +6,8 @@
 #include <thread>
 
 #include "counters.h"
-#include "durability.h"
 #include "drift.h"
+#include "durability.h"
 #include "info_log.h"
 #include "levels.h"
 #include "session.h"

@@ -12,5 +12,5 @@ uint32_t Extend(uint32_t crc, const uint8_t* bytes, size_t size);
 
 // The C interface, visible outside LevelDB's library: LevelDB's adapter measures it.
 extern "C" __attribute__((visibility("default"))) uint32_t crc32c_extend(uint32_t crc,
-                                                                        const uint8_t* bytes,
-                                                                        size_t size);
+                                                                         const uint8_t* bytes,
+                                                                         size_t size);
