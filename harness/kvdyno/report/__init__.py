@@ -12,7 +12,7 @@ from kvdyno.model.results import Analysis, ReportPaths
 from .figures import check_figures, draw_figure
 from .html import render_html
 from .summary import summarise
-from .tables import build_grid, to_csv, to_latex, to_markdown
+from .tables import build_grid, headline_comparison, to_csv, to_latex, to_markdown
 
 __all__ = ["check_figures", "summarise", "write_report"]
 
@@ -23,6 +23,8 @@ def write_report(
     analysis: Analysis, experiment: Experiment, *, out: Path, commands: Sequence[str]
 ) -> ReportPaths:
     """Write `out`/report.html, `out`/figures/<id>.{pdf,svg,png} and `out`/tables/<id>.{md,tex,csv}.
+
+    Beside the tables, _overall.csv has ratios over all points and _points.csv those of each point.
 
     Figures and tables of which no record has a value are left out. Each file appears whole or not at all.
     Raises StoreError if something cannot be written, SpecError if a figure's kind or option is unknown.
@@ -41,6 +43,12 @@ def write_report(
         for grid in grids
         for suffix, form in _TABLE_FORMS.items()
     ]
+    # No table's id begins so.
+    comparisons = {"_overall": analysis.overall, "_points": headline_comparison(analysis)}
+    for name, table in comparisons.items():
+        if len(table):
+            text = table.to_csv(index=False, lineterminator="\n")
+            tables.append(_write(tables_folder / f"{name}.csv", text))
     return ReportPaths(
         html=_write(out / "report.html", page),
         figures=tuple(path for f in figures for path in (f.files.pdf, f.files.svg, f.files.png)),

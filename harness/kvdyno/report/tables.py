@@ -99,6 +99,12 @@ class Grid:
         return scale_for(sizes[len(sizes) // 2], self.unit) if sizes else (1.0, self.unit)
 
 
+def headline_comparison(analysis: Analysis) -> pd.DataFrame:
+    """The rows of `Analysis.ratios` that points are judged by, against the experiment's baseline."""
+    rows = analysis.ratios[analysis.ratios["headline"]]
+    return rows[(rows["baseline"] == analysis.baseline) & (rows["metric"] == analysis.headline_metric)]
+
+
 def build_grid(spec: TableSpec, analysis: Analysis) -> Grid | None:
     """The table that a specification asks for; None if no record has it.
 

@@ -10,6 +10,7 @@ import os
 import re
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from fakes_records import SIZES, Fake, Sweep, fake_sweep
 
@@ -52,7 +53,8 @@ def test_every_figure_and_table_is_written(sweep: Sweep, paths: ReportPaths) -> 
     assert {p.stem for p in paths.figures} == {f.id for f in sweep.experiment.figures}
     assert {p.suffix for p in paths.figures} == {".pdf", ".svg", ".png"}
     assert {p.name for p in paths.tables} == {
-        f"{t.id}.{suffix}" for t in sweep.experiment.tables for suffix in ("md", "tex", "csv")
+        *(f"{t.id}.{suffix}" for t in sweep.experiment.tables for suffix in ("md", "tex", "csv")),
+        *("_overall.csv", "_points.csv"),
     }
     folder = paths.html.parent
     assert not [p for p in folder.rglob("*") if p.name.endswith(".partial")]
@@ -144,6 +146,14 @@ def test_a_table_never_puts_two_points_into_one_cell(analysis: Analysis) -> None
     assert grid.row_axes == ("workload", "dataset")
     assert len(grid.cells) == 4 * 3 * 2
     assert grid.text(grid.cell(("C", SIZES[2]), ("LevelDB",))) == "out of memory"
+
+
+def test_comparisons_are_written_for_computing(analysis: Analysis, paths: ReportPaths) -> None:
+    overall = pd.read_csv(next(p for p in paths.tables if p.name == "_overall.csv"))
+    assert overall["ratio"].tolist() == pytest.approx(analysis.overall["ratio"].tolist())
+    points = pd.read_csv(next(p for p in paths.tables if p.name == "_points.csv"))
+    assert set(points["label"]) == {"LevelDB"}
+    assert len(points) == points[["workload", "dataset"]].drop_duplicates().shape[0]
 
 
 def test_tables_follow_the_order_of_the_experiment(analysis: Analysis) -> None:
