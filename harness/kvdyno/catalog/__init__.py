@@ -61,11 +61,12 @@ class Catalog(Mapping[str, Engine]):
     def __iter__(self) -> Iterator[str]:
         """Bare names, each followed by the versions of it that are there."""
         built = list(self._built)
-        for name in sorted({*self._engines, *(split_version(each)[0] for each in built)}):
+        here = set(self._engines)  # names alone: an image is looked at when it is asked for
+        for name in sorted({*here, *(split_version(each)[0] for each in built)}):
             its_own = [each for each in built if split_version(each)[0] == name]
-            system = [versioned(name, SYSTEM)] if its_own and name in self._engines else []
+            system = [versioned(name, SYSTEM)] if its_own and name in here else []
             default = self._versions.default_of(name)
-            if versioned(name, default) in its_own or (default == SYSTEM and name in self._engines):
+            if versioned(name, default) in its_own or (default == SYSTEM and name in here):
                 yield name
             yield from (*its_own, *system)
 

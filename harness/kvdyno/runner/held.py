@@ -9,8 +9,6 @@ from kvdyno.model.experiment import DeviceLimits
 
 #: Rules are kept over slices of a tenth of a second, and let a slice through at once.
 WINDOW_SECONDS = 2.0
-#: A run shorter than this is too short to judge.
-SHORTEST_SECONDS = 0.5
 #: Above the limit by more than this share, a rate did not hold.
 TOLERANCE = 0.1
 
@@ -39,8 +37,7 @@ class RateMeter:
         self._read = read
         self._clock = clock
         self._highest: dict[str, float] = {}
-        self._begin = clock()
-        self._window = (self._begin, read())
+        self._window = (clock(), read())
 
     def tick(self) -> None:
         """Look, when a window is full."""
@@ -50,10 +47,8 @@ class RateMeter:
     def finish(self) -> dict[str, dict[str, float | bool]]:
         """For each limited kind: `limit`, `highest` and `held`; none of what nothing counted.
 
-        A run shorter than a window is one, unless it is too short to judge.
+        A run shorter than a window is too short to judge: the slices at its begin weigh too much.
         """
-        if not self._highest and self._clock() - self._begin >= SHORTEST_SECONDS:
-            self._close_window()
         return {
             name: {"limit": limit, "highest": round(found), "held": found <= limit * (1 + TOLERANCE)}
             for name, limit in self._limits.items()

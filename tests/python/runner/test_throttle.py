@@ -16,7 +16,7 @@ from kvdyno.runner.throttle import Throttle, apply, read_usage, throttle_for
 from .conftest import MIB, Execute
 
 LIMITS = DeviceLimits(name="slow", read_bytes_per_second=1000, write_iops=20)
-SLOW_WRITES = DeviceLimits(name="slow", write_bytes_per_second=4 * MIB)
+SLOW_WRITES = DeviceLimits(name="slow", write_bytes_per_second=MIB)
 
 
 def test_rules_speak_every_language() -> None:
