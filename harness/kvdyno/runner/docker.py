@@ -112,7 +112,8 @@ class DockerWarden:
                 self._confines,
                 name=f"{self._confines.name}.{self._count}",
                 cap_bytes=cap_bytes if self.capped else 0,
-                throttle=None if root_group else throttle,
+                # Until its processes are moved, the container's own group holds what they write directly.
+                throttle=throttle,
                 root_group=root_group,
             )
             try:
