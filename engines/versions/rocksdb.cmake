@@ -24,8 +24,9 @@ function(kvdyno_trim)
 
   add_library(kvdyno-rest STATIC EXCLUDE_FROM_ALL ${left_out})
   set_target_properties(kvdyno-rest PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${KVDYNO_BATCH})
+  file(GLOB hooks tools/tool_hooks.cc)  # since 9
   add_executable(db_bench EXCLUDE_FROM_ALL
-    tools/simulated_hybrid_file_system.cc tools/db_bench.cc tools/db_bench_tool.cc)
+    tools/simulated_hybrid_file_system.cc tools/db_bench.cc tools/db_bench_tool.cc ${hooks})
   target_compile_definitions(db_bench PRIVATE GFLAGS=1)
   set_target_properties(db_bench PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/kvdyno-tools

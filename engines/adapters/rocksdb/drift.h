@@ -7,6 +7,10 @@
 #include <rocksdb/table.h>
 #include <rocksdb/version.h>
 
+#if ROCKSDB_MAJOR >= 8
+#include <rocksdb/advanced_cache.h>
+#endif
+
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -26,6 +30,18 @@ inline rocksdb::Status OpenStore(const rocksdb::Options& options, const std::str
   db->reset(opened);
   return status;
 #endif
+}
+
+// A block cache of the kind that the library makes where it is given none: an LRU cache, and
+// since 10.7 a hyper clock cache. Only an LRU cache has a share for blocks of high priority.
+inline std::shared_ptr<rocksdb::Cache> MakeBlockCache(uint64_t size, double high_pri_pool_ratio) {
+#if ROCKSDB_MAJOR > 10 || (ROCKSDB_MAJOR == 10 && ROCKSDB_MINOR >= 7)
+  if (high_pri_pool_ratio == 0) return rocksdb::HyperClockCacheOptions(size).MakeSharedCache();
+#endif
+  rocksdb::LRUCacheOptions cache;
+  cache.capacity = size;
+  cache.high_pri_pool_ratio = high_pri_pool_ratio;
+  return rocksdb::NewLRUCache(cache);
 }
 
 // A second cache, of blocks as they are on disk. 8 has none any more.

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdio>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -116,13 +117,6 @@ Status BadFile(const std::string& file, const std::string& problem) {
   return Status::InvalidArgument("option optionsfile " + file + ": " + problem);
 }
 
-std::shared_ptr<rocksdb::Cache> MakeCache(const Options& ours) {
-  rocksdb::LRUCacheOptions cache;
-  cache.capacity = ours.cache_size;
-  cache.high_pri_pool_ratio = ours.cache_high_pri_pool_ratio;
-  return rocksdb::NewLRUCache(cache);
-}
-
 Status LoadFile(Options* ours, rocksdb::Options* result) {
   rocksdb::ConfigOptions config;
   rocksdb::DBOptions db_options;
@@ -148,12 +142,21 @@ Status LoadFile(Options* ours, rocksdb::Options* result) {
   ours->compressed_cache_size = 0;
   ours->increase_parallelism = false;
   ours->optimize_level_style_compaction = false;
-  table.block_cache = MakeCache(*ours);
+  table.block_cache = MakeBlockCache(ours->cache_size, ours->cache_high_pri_pool_ratio);
   result->table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
   return Status::Ok();
 }
 
 }  // namespace
+
+// NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): VisitPairs sets the members
+Options::Options() {
+  rocksdb::Options db;
+  const std::unique_ptr<rocksdb::TableFactory> factory(rocksdb::NewBlockBasedTableFactory());
+  auto table = *factory->GetOptions<rocksdb::BlockBasedTableOptions>();
+  VisitPairs(this, &db, &table, FromRocks());
+  cache_size = table.block_cache->GetCapacity();
+}
 
 Status Options::Translate(rocksdb::Options* result) {
   if (!optionsfile.empty()) return LoadFile(this, result);
@@ -162,7 +165,7 @@ Status Options::Translate(rocksdb::Options* result) {
   for (const CompressionName& known : kCompressions) {
     if (compression == known.name) result->compression = known.type;
   }
-  table.block_cache = MakeCache(*this);
+  table.block_cache = MakeBlockCache(cache_size, cache_high_pri_pool_ratio);
   if (bloom_bits > 0) table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(bloom_bits));
   if (Status set = SetCompressedCache(compressed_cache_size, &table); !set.ok()) return set;
   FollowAdvice(this, result, &table);
@@ -203,7 +206,8 @@ void DescribeMemory(Options* o, OptionTable* table) {
       "cache_high_pri_pool_ratio", &o->cache_high_pri_pool_ratio,
       {.effect = "Share of the block cache for blocks that were hit before, and for indexes "
                  "and filters kept in it, which single reads do not evict. RocksDB's own "
-                 "8 MiB cache has none; a cache made by its NewLRUCache has 0.5.",
+                 "cache has none. Since 10.7 that is a hyper clock cache, which has no such share: "
+                 "above 0, an LRU cache takes its place.",
        .max = 1});
   table->Bytes("compressed_cache_size", &o->compressed_cache_size,
                {.effect = "A further cache, of blocks as they are on disk; 0: none. Only before "

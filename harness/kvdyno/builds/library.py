@@ -6,6 +6,7 @@ import json
 import shutil
 import time
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 from kvdyno.errors import EngineError
@@ -44,8 +45,10 @@ def build_library(work: Work, library: str, version: str, *, prefix: Path, tools
     work.step.say(f"building {name}; its log is {log}")
     begun = time.monotonic()
     configure(sources, build=build, settings=settings, log=log, what=name)
-    targets = [found.target, *([_TOOLS_TARGET] if tools else [])]
-    compile_targets(build, targets=targets, jobs=work.jobs, log=log, what=name, progress=work.step.progress)
+    compiles = partial(
+        compile_targets, build, jobs=work.jobs, log=log, what=name, progress=work.step.progress
+    )
+    compiles(targets=[found.target])
     if not is_built(prefix):
         facts = {
             "name": name,
@@ -56,6 +59,7 @@ def build_library(work: Work, library: str, version: str, *, prefix: Path, tools
         }
         _install(found, build, sources, prefix=prefix, facts=facts)
     if tools:
+        compiles(targets=[_TOOLS_TARGET])
         _install_tools(build, prefix=prefix, name=name)
 
 

@@ -81,18 +81,23 @@ def wanted_versions(project: Project, names: Iterable[str]) -> Mapping[tuple[str
     return {key: tuple(engines) for key, engines in wanted.items()}
 
 
-def needed_packages(project: Project, wanted: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+def needed_packages(
+    project: Project, wanted: Iterable[tuple[str, str]], *, tools: bool = False
+) -> tuple[str, ...]:
     """Debian packages, besides compilers, that building these versions of libraries needs.
 
-    What is built needs none. A registry's client is named only where neither it nor the archive is here.
+    `tools` adds those of the engines' own tools; without it, what is built needs none. A registry's client
+    is named only where neither it nor the archive is here.
     """
     versions = read_versions(project)
     packages: dict[str, None] = {}
     for library, version in wanted:
         listed = versions.libraries[library]
-        if is_built(prefix_of(project, library=library, version=version)):
+        if is_built(prefix_of(project, library=library, version=version)) and not tools:
             continue
         packages.update(dict.fromkeys(listed.packages))
+        if tools:
+            packages.update(dict.fromkeys(listed.tool_packages))
         archive = listed.versions[version].archive
         here = (archives_folder(project) / archive.file).is_file()
         if archive.registry == "crates" and not here and not shutil.which("cargo"):

@@ -41,6 +41,7 @@ ExperimentOption = Annotated[
     str | None,
     typer.Option("--experiment", metavar="NAME", help="Only the versions that this experiment names."),
 ]
+ToolsOption = Annotated[bool, typer.Option("--tools", metavar="", help="The engine's own benchmark as well.")]
 
 
 @engines.callback()
@@ -84,9 +85,7 @@ def build(
     names: NamesArgument = None,
     experiment: ExperimentOption = None,
     chosen: EnginesOption = None,
-    tools: Annotated[
-        bool, typer.Option("--tools", metavar="", help="Build the engine's own benchmark as well.")
-    ] = False,
+    tools: ToolsOption = False,
     test: Annotated[
         bool, typer.Option("--test", metavar="", help="Run the conformance suite on what was built.")
     ] = False,
@@ -124,7 +123,10 @@ def build(
 
 @engines.command()
 def packages(
-    names: NamesArgument = None, experiment: ExperimentOption = None, chosen: EnginesOption = None
+    names: NamesArgument = None,
+    experiment: ExperimentOption = None,
+    chosen: EnginesOption = None,
+    tools: ToolsOption = False,
 ) -> None:
     """Print the Debian packages that building versions needs on this machine, one a line.
 
@@ -132,7 +134,7 @@ def packages(
     """
     here = project()
     asked = _asked(here, names or (), experiment=experiment, chosen=words(chosen))
-    for package in needed_packages(here, asked):
+    for package in needed_packages(here, asked, tools=tools):
         typer.echo(package)
 
 

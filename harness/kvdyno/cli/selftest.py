@@ -22,7 +22,9 @@ def selftest(
     db_bench: Annotated[
         Path | None,
         typer.Option(
-            "--db-bench", metavar="FILE", help="A db_bench of the same build; else the one on PATH."
+            "--db-bench",
+            metavar="FILE",
+            help="A db_bench of the same build; else the engine's own (engines build --tools), or PATH's.",
         ),
     ] = None,
     engine: Annotated[
@@ -37,10 +39,10 @@ def selftest(
 ) -> None:
     """Test this dynamometer on this host: does it see no difference where there is none?
 
-    Draws are tested against their laws and histograms against another library's; twins of each engine run in
-    turn and are compared as engines would be; rates stand beside db_bench's. What twins say of the host's
-    noise is kept, and each report then says which differences it cannot see. Takes about an hour; nothing
-    else may run.
+    Draws are tested against their laws and histograms against another library's; rates stand beside
+    db_bench's; twins of each engine run in turn and are compared as engines would be. What twins say of
+    the host's noise is kept, and each report then says which differences it cannot see. Takes about an
+    hour; nothing else may run.
 
     Example: `kvdyno selftest --repeat 9 --no-tools`
     """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -15,6 +15,8 @@ from kvdyno.errors import EngineError
 from kvdyno.model.engine import Engine
 from kvdyno.model.noise import HostNoise
 from kvdyno.model.project import Project
+from kvdyno.model.versions import build_remedy
+from kvdyno.model.words import unknown
 from kvdyno.pipeline import selftest as parts
 from kvdyno.selftest import agreement
 from kvdyno.selftest.generators import Check
@@ -26,7 +28,7 @@ from .forecast import Forecast
 from .render import silent
 
 _EXPERIMENT = "selftest"
-_TOOL_REPETITIONS = 7
+_TOOL_REPETITIONS = 9
 
 
 @dataclass(frozen=True)
@@ -44,14 +46,15 @@ def run(here: Project, *, repeat: int | None, tools: Tools, force: bool, json: b
     out = silent() if json else console
     environment = parts.demand_quiet(here)
     engines, whole = pipeline.make_plan(here, pipeline.Request(experiment=_EXPERIMENT, repeat=repeat))
+    rival = _tools_engine(engines, tools)
     checks = parts.check_generators(next(iter(engines.values())).binary)
+    compared = _tools(here, rival, tools, say=out.print) if rival else ()
     how = pipeline.Confinement(force=force)
     rest = pipeline.remaining(whole, pipeline.reusable(here, whole, how=how))
     with SweepDisplay(out, Forecast(rest.runs)) as display:
         swept = pipeline.sweep(here, whole, how=how, observer=display)
     counted = parts.check_histograms(here, swept.records)
     found = parts.measure_noise(here, whole, records=swept.records, environment=environment)
-    compared = _tools(here, engines[tools.engine], tools, say=out.print) if tools.wanted else ()
     if json:
         print_json(_document(checks, counted, found, compared))
     else:
@@ -59,15 +62,37 @@ def run(here: Project, *, repeat: int | None, tools: Tools, force: bool, json: b
     _demand_sound(checks, counted, found, compared)
 
 
+def _tools_engine(engines: Mapping[str, Engine], asked: Tools) -> Engine | None:
+    """The engine that tools run on; None if none is wanted. Raises EngineError if it is not built."""
+    if not asked.wanted:
+        return None
+    if asked.engine not in engines:
+        raise EngineError(unknown("engine", asked.engine, sorted(engines)), where="--engine")
+    return engines[asked.engine]
+
+
+def _db_bench(engine: Engine, asked: Tools) -> Path | None:
+    """The one named, else that of the engine's own build; a distribution's is on PATH."""
+    if asked.db_bench:
+        return asked.db_bench
+    if engine.built_version:
+        own = engine.binary.parent / "db_bench"
+        return own if own.is_file() else None
+    on_path = shutil.which("db_bench")
+    return Path(on_path) if on_path else None
+
+
 def _tools(
     here: Project, engine: Engine, asked: Tools, *, say: Callable[[str], None]
 ) -> tuple[parts.Agreement, ...]:
     """The driver beside each tool that is there."""
     found: tuple[parts.Agreement, ...] = ()
-    on_path = shutil.which("db_bench")
-    bench = asked.db_bench or (Path(on_path) if on_path else None)
+    bench = _db_bench(engine, asked)
     if bench is None:
-        say("no db_bench here: the driver's rates were not compared with another tool's")
+        say(
+            f"no db_bench of {asked.engine}'s build here: the driver's rates were not compared with another "
+            f"tool's; remedy: {_db_bench_remedy(engine)}"
+        )
     else:
         found += _beside(here, engine, program=bench, tool=agreement.db_bench, say=say)
     if asked.ycsb is not None:
@@ -76,6 +101,12 @@ def _tools(
             here, engine, program=asked.ycsb, tool=partial(agreement.upstream_ycsb, engine=name), say=say
         )
     return found
+
+
+def _db_bench_remedy(engine: Engine) -> str:
+    if engine.built_version:
+        return build_remedy(engine.description.engine.name, engine.built_version) + " --tools"
+    return "apt-get install rocksdb-tools"
 
 
 def _beside(

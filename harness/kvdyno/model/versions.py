@@ -74,13 +74,15 @@ class Library(Frozen):
     `default` is the version that an engine's bare name means. `target` is what CMake builds; of its output
     `library` is the file that linkers look for, `headers` a folder of the sources. `recipe`, relative to
     engines/, is included by the project's CMakeLists.txt; `uses` are further files of engines/ that it
-    compiles.
+    compiles. `packages` are Debian's that the build needs, `tool_packages` those that the engine's own tools
+    need in addition.
     An option's value may depend on the processor.
     """
 
     default: str = SYSTEM
     engines: tuple[str, ...]
     packages: tuple[str, ...] = ()
+    tool_packages: tuple[str, ...] = ()
     recipe: Path | None = None
     uses: tuple[Path, ...] = ()
     target: str

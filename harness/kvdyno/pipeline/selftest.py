@@ -154,7 +154,7 @@ def compare_tools(
                 raise EngineError(
                     f"expected {name} {ours.version}, as kvdyno loads it, found {theirs.version}",
                     where=str(program),
-                    remedy="build both of one version: kvdyno engines build --tools",
+                    remedy="name a db_bench of that build: --db-bench",
                 )
             pairs.append((ours, theirs))
     finally:

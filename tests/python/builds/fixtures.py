@@ -37,6 +37,7 @@ tiny:
   default: {default}
   engines: [tiny]
   packages: [libtiny-dev]
+  tool_packages: [libflags-dev]
   target: tiny
   library: libtiny.so
   headers: include

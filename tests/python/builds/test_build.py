@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kvdyno import catalog
-from kvdyno.builds import Step, build_version, version_states, wanted_versions
+from kvdyno.builds import Step, build_version, needed_packages, version_states, wanted_versions
 from kvdyno.errors import EngineError, HostError, SpecError
 from kvdyno.model.project import Project
 from kvdyno.model.versions import prefix_of, read_versions
@@ -62,6 +62,16 @@ def test_the_default_version_answers_to_the_bare_name(project: Project) -> None:
     text.write_text(text.read_text().replace("default: system", 'default: "1.0"'))
     build(project)
     assert catalog.discover(project)["tiny"].built_version == "1.0"
+
+
+def test_packages_are_named_for_what_is_not_built_yet(project: Project) -> None:
+    wanted = [("tiny", "1.0")]
+    assert "libtiny-dev" in needed_packages(project, wanted)
+    assert "libflags-dev" not in needed_packages(project, wanted)
+    assert {"libtiny-dev", "libflags-dev"} <= set(needed_packages(project, wanted, tools=True))
+    build(project)
+    assert needed_packages(project, wanted) == ()
+    assert {"libtiny-dev", "libflags-dev"} <= set(needed_packages(project, wanted, tools=True))
 
 
 def test_what_is_up_to_date_is_left_alone(project: Project) -> None:

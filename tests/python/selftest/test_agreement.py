@@ -76,6 +76,17 @@ def test_the_driver_runs_the_three_steps(tmp_path: Path, store: Path) -> None:
     assert list(store.iterdir()) == []
 
 
+def test_gets_are_drawn_anew(tmp_path: Path, store: Path) -> None:
+    binary, asked = Project.find().binaries / "kvdyno-rocksdb", tmp_path / "asked"
+    output = tmp_path / "output"
+    output.mkdir()
+    watched = _script(tmp_path, f'echo "$@" >>{asked}\nexec {binary} "$@"')
+    agreement.driver(watched, engine="rocksdb", store=store, output=output, records=500)
+    puts, gets = asked.read_text().splitlines()
+    assert "mix.seed=" not in puts
+    assert "mix.seed=2" in gets
+
+
 @pytest.mark.parametrize(
     ("one", "other", "same"),
     [("7.8.3", "7.8.3", True), ("7.8", "7.8.3", True), ("7.8.3", "11.8.1", False), ("", "7.8.3", True)],

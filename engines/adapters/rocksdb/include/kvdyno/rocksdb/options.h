@@ -1,7 +1,7 @@
 // RocksDB's options: the struct, its description, and its one mapping to RocksDB's own structs.
-// Names are those of YCSB-cpp's binding where it has the option. Defaults are RocksDB's, but for
-// compression; a test compares them with the library's.
-// Built before threads start; read-only afterwards.
+// Names are those of YCSB-cpp's binding where it has the option. Defaults are those of the library
+// that is compiled in, whatever its version, but for compression. Built before threads start;
+// read-only afterwards.
 #pragma once
 
 #include <rocksdb/options.h>
@@ -19,47 +19,49 @@ inline constexpr uint64_t kMiB = uint64_t{1} << 20;
 inline constexpr uint64_t kGiB = uint64_t{1} << 30;
 
 struct Options {
+  Options();
+
   // Memory.
-  uint64_t write_buffer_size = 64 * kMiB;
-  int64_t max_write_buffer_number = 2;
-  int64_t min_write_buffer_number_to_merge = 1;
-  uint64_t cache_size = 8 * kMiB;
+  uint64_t write_buffer_size;
+  int64_t max_write_buffer_number;
+  int64_t min_write_buffer_number_to_merge;
+  uint64_t cache_size;
   uint64_t compressed_cache_size = 0;
   double cache_high_pri_pool_ratio = 0;
-  bool cache_index_and_filter_blocks = false;
-  bool pin_l0_filter_and_index_blocks_in_cache = false;
-  int64_t max_open_files = -1;
+  bool cache_index_and_filter_blocks;
+  bool pin_l0_filter_and_index_blocks_in_cache;
+  int64_t max_open_files;
 
   // Shape of the tree.
-  uint64_t target_file_size_base = 64 * kMiB;
-  int64_t target_file_size_multiplier = 1;
-  uint64_t max_bytes_for_level_base = 256 * kMiB;
-  double max_bytes_for_level_multiplier = 10;
-  bool level_compaction_dynamic_level_bytes = false;
-  int64_t compaction_pri = 3;
-  int64_t level0_file_num_compaction_trigger = 4;
-  int64_t level0_slowdown_writes_trigger = 20;
-  int64_t level0_stop_writes_trigger = 36;
-  uint64_t soft_pending_compaction_bytes_limit = 64 * kGiB;
-  uint64_t hard_pending_compaction_bytes_limit = 256 * kGiB;
+  uint64_t target_file_size_base;
+  int64_t target_file_size_multiplier;
+  uint64_t max_bytes_for_level_base;
+  double max_bytes_for_level_multiplier;
+  bool level_compaction_dynamic_level_bytes;
+  int64_t compaction_pri;
+  int64_t level0_file_num_compaction_trigger;
+  int64_t level0_slowdown_writes_trigger;
+  int64_t level0_stop_writes_trigger;
+  uint64_t soft_pending_compaction_bytes_limit;
+  uint64_t hard_pending_compaction_bytes_limit;
 
   // Tables.
-  uint64_t block_size = 4 * kKiB;
-  int64_t block_restart_interval = 16;
+  uint64_t block_size;
+  int64_t block_restart_interval;
   double bloom_bits = 0;
   std::string compression = "no";
 
   // Background work and input/output.
-  int64_t max_background_jobs = 2;
-  int64_t max_subcompactions = 1;
-  uint64_t compaction_readahead_size = 0;
-  uint64_t bytes_per_sync = 0;
-  uint64_t wal_bytes_per_sync = 0;
-  bool use_direct_reads = false;
-  bool use_direct_io_for_flush_compaction = false;
-  bool allow_mmap_reads = false;
-  bool allow_mmap_writes = false;
-  bool advise_random_on_open = true;
+  int64_t max_background_jobs;
+  int64_t max_subcompactions;
+  uint64_t compaction_readahead_size;
+  uint64_t bytes_per_sync;
+  uint64_t wal_bytes_per_sync;
+  bool use_direct_reads;
+  bool use_direct_io_for_flush_compaction;
+  bool allow_mmap_reads;
+  bool allow_mmap_writes;
+  bool advise_random_on_open;
 
   // RocksDB's own advice, which changes other options.
   bool increase_parallelism = false;
