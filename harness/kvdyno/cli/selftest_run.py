@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from rich.table import Table
@@ -28,7 +28,7 @@ from .forecast import Forecast
 from .render import silent
 
 _EXPERIMENT = "selftest"
-_TOOL_REPETITIONS = 9
+_TOOL_REPETITIONS = 15
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def _tools(
     here: Project, engine: Engine, asked: Tools, *, say: Callable[[str], None]
 ) -> tuple[parts.Agreement, ...]:
     """The driver beside each tool that is there."""
-    found: tuple[parts.Agreement, ...] = ()
+    tools: list[Callable[[Path], agreement.Side]] = []
     bench = _db_bench(engine, asked)
     if bench is None:
         say(
@@ -94,32 +94,21 @@ def _tools(
             f"tool's; remedy: {_db_bench_remedy(engine)}"
         )
     else:
-        found += _beside(here, engine, program=bench, tool=agreement.db_bench, say=say)
-    if asked.ycsb is not None:
+        tools.append(lambda store: agreement.DbBench(bench, store=store))
+    if (ycsb := asked.ycsb) is not None:
         name = engine.description.engine.name
-        found += _beside(
-            here, engine, program=asked.ycsb, tool=partial(agreement.upstream_ycsb, engine=name), say=say
-        )
-    return found
+        tools.append(lambda store: agreement.UpstreamYcsb(ycsb, engine=name, store=store))
+    rows = (
+        parts.compare_tools(here, engine=engine, tool=tool, repetitions=_TOOL_REPETITIONS, say=say)
+        for tool in tools
+    )
+    return tuple(chain.from_iterable(rows))
 
 
 def _db_bench_remedy(engine: Engine) -> str:
     if engine.built_version:
         return build_remedy(engine.description.engine.name, engine.built_version) + " --tools"
     return "apt-get install rocksdb-tools"
-
-
-def _beside(
-    here: Project,
-    engine: Engine,
-    *,
-    program: Path,
-    tool: Callable[..., agreement.Rates],
-    say: Callable[[str], None],
-) -> tuple[parts.Agreement, ...]:
-    return parts.compare_tools(
-        here, engine=engine, tool=tool, program=program, repetitions=_TOOL_REPETITIONS, say=say
-    )
 
 
 def _page(

@@ -130,50 +130,39 @@ def compare_tools(
     project: Project,
     *,
     engine: Engine,
-    tool: Callable[..., agreement.Rates],
-    program: Path,
+    tool: Callable[[Path], agreement.Side],
     repetitions: int,
     say: Callable[[str], None],
 ) -> tuple[Agreement, ...]:
-    """The driver and another tool in turn. Raises EngineError if they load different versions."""
+    """The driver and another tool, which `tool` makes for a store's folder, in turn.
+
+    Raises EngineError if they load different versions of the engine.
+    """
     from kvdyno.analysis.twins import side_by_side
 
     name = engine.description.engine.name
     work = project.data / "work" / "agreement"
-    shutil.rmtree(work, ignore_errors=True)
-    store, output = work / "store", work / "output"
-    for folder in (store, output):
-        folder.mkdir(parents=True)
-    pairs: list[tuple[agreement.Rates, agreement.Rates]] = []
+    rates: dict[str, tuple[list[float], list[float]]] = {}
     try:
         for number in range(1, repetitions + 1):
-            say(f"{program.name} and kvdyno-{name}, {number} of {repetitions}")
-            theirs = tool(program, store=store)
-            ours = agreement.driver(engine.binary, engine=name, store=store, output=output)
-            if not agreement.same_version(theirs, ours):
-                raise EngineError(
-                    f"expected {name} {ours.version}, as kvdyno loads it, found {theirs.version}",
-                    where=str(program),
-                    remedy="name a db_bench of that build: --db-bench",
-                )
-            pairs.append((ours, theirs))
+            ours_in, theirs_in, output = _emptied(work, "ours", "theirs", "output")
+            ours = agreement.Driver(engine.binary, engine=name, store=ours_in, output=output)
+            theirs = tool(theirs_in)
+            say(f"{theirs.tool} and kvdyno-{name}, {number} of {repetitions}")
+            for step in theirs.steps:
+                pair = rates.setdefault(step, ([], []))
+                for index, side in list(enumerate((ours, theirs)))[:: (-1) ** number]:
+                    pair[index].append(side.rate(step))
+                _demand_same_version(ours, theirs, engine=name)
     finally:
         shutil.rmtree(work, ignore_errors=True)
-    rates = {
-        step: (
-            [ours.operations_per_second[step] for ours, _ in pairs],
-            [theirs.operations_per_second[step] for _, theirs in pairs],
-        )
-        for step in pairs[0][1].operations_per_second
-    }
-    ours, theirs = pairs[0]
     table = side_by_side(rates, margin=TOOLS_AGREE_WITHIN)
     return tuple(
         Agreement(
             tool=theirs.tool,
             version=ours.version,
             step=step,
-            n=len(pairs),
+            n=repetitions,
             ratio=float(row["ratio"]),
             low=float(row["low"]),
             high=float(row["high"]),
@@ -181,6 +170,24 @@ def compare_tools(
         )
         for step, (_, row) in zip(rates, table.iterrows(), strict=True)
     )
+
+
+def _emptied(work: Path, *names: str) -> tuple[Path, ...]:
+    """Fresh folders below `work`."""
+    shutil.rmtree(work, ignore_errors=True)
+    folders = tuple(work / name for name in names)
+    for folder in folders:
+        folder.mkdir(parents=True)
+    return folders
+
+
+def _demand_same_version(ours: agreement.Side, theirs: agreement.Side, *, engine: str) -> None:
+    if not agreement.same_version(theirs.version, ours.version):
+        raise EngineError(
+            f"expected {engine} {ours.version}, as kvdyno loads it, found {theirs.version}",
+            where=theirs.tool,
+            remedy="name a db_bench of that build: --db-bench",
+        )
 
 
 def _twins(experiment: Experiment) -> list[tuple[str, str]]:

@@ -1,27 +1,25 @@
 """Does the driver agree with other tools that load the same engine? `db_bench`, and an upstream `ycsb`.
 
 Both sides run the same three steps on the same build of the engine, uncapped, with one client thread and
-uniform keys, each in turn: fill in key order, overwrite, get. Between steps both wait for background work,
-outside of what is timed. Rates are of the steps alone.
+uniform keys: fill in key order, get, overwrite. They take turns step by step, so that both meet the same
+weather. After a fill both wait for background work, outside of what is timed.
 
-What makes gets comparable: both read in a process of their own (a process that has just written gets slower,
-by a third here), and draw keys anew (gets that repeat the overwrites' keys in their order find them in
-fewer tables).
+Each step is a process of its own: one that has just written gets slower, by a third here. Gets come before
+overwrites, because overwrites leave now none and now three tables in level 0, and gets then differ threefold.
 """
 
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from kvdyno.errors import EngineError, HostError
 from kvdyno.model.record import Outcome
 
-STEPS = ("fill", "overwrite", "get")
+STEPS = ("fill", "get", "overwrite")
 KEY_BYTES, VALUE_BYTES = 14, 800
 RECORDS = 1_000_000
 _TIMEOUT_SECONDS = 900
@@ -42,92 +40,120 @@ _AS_ROCKSDB: Mapping[str, str] = {
     "delayed_write_rate": str(16 << 20),
     "table_cache_numshardbits": "6",
 }
-_GETS_SEED = 2
-_DB_BENCH_STEPS = {"fillseq": "fill", "overwrite": "overwrite", "readrandom": "get"}
+_DB_BENCH_STEPS = {"fill": "fillseq", "get": "readrandom", "overwrite": "overwrite"}
 _DB_BENCH_LINE = re.compile(r"^(\w+)\s*:\s*[\d.]+ micros/op (\d+) ops/sec", re.MULTILINE)
 _DB_BENCH_VERSION = re.compile(r"RocksDB:\s+version (\d+\.\d+(?:\.\d+)?)")
 _YCSB_LINE = re.compile(r"^(Load|Run) throughput\(ops/sec\): ([\d.eE+]+)", re.MULTILINE)
 
 
-@dataclass(frozen=True)
-class Rates:
-    """One execution of one tool: step to operations a second; `version` of the engine, "" if not told."""
+class Side(Protocol):
+    """A tool with an engine and an empty folder for its store, on which it does one step after the other.
 
-    tool: str
+    `version` is the engine's, "" while the tool has not told it.
+    """
+
     version: str
-    operations_per_second: Mapping[str, float]
+
+    @property
+    def tool(self) -> str:
+        """Its name."""
+        ...
+
+    @property
+    def steps(self) -> Sequence[str]:
+        """What it can do, in this order."""
+        ...
+
+    def rate(self, step: str) -> float:
+        """Do a step: operations a second. Raises EngineError when the tool fails, HostError without it."""
+        ...
 
 
-def db_bench(program: Path, *, store: Path, records: int = RECORDS) -> Rates:
-    """Run RocksDB's own benchmark in an empty folder, which is emptied again."""
-    options = [f"--{name}={value}" for name, value in {**_OPTIONS, **_AS_ROCKSDB}.items()]
-    words = [
-        f"--db={store}",
-        f"--num={records}",
-        f"--key_size={KEY_BYTES}",
-        f"--value_size={VALUE_BYTES}",
-        "--threads=1",
-        "--compression_type=none",
-        *options,
-    ]
-    puts = "fillseq,flush,waitforcompaction,overwrite,flush,waitforcompaction"
-    said = _run([str(program), f"--benchmarks={puts}", *words])
-    said += _run([str(program), "--benchmarks=readrandom", "--use_existing_db=1", *words])
-    _empty(store)
-    lines = _DB_BENCH_LINE.findall(said)
-    found = {_DB_BENCH_STEPS[name]: float(rate) for name, rate in lines if name in _DB_BENCH_STEPS}
-    version = _DB_BENCH_VERSION.search(said)
-    return _whole(Rates("db_bench", version.group(1) if version else "", found), where=str(program))
+class DbBench:
+    """RocksDB's own benchmark."""
+
+    tool = "db_bench"
+    steps = STEPS
+    version = ""
+
+    def __init__(self, program: Path, *, store: Path, records: int = RECORDS) -> None:
+        self._program = program
+        options = {**_OPTIONS, **_AS_ROCKSDB, "db": store, "num": records, "threads": 1}
+        shape = {"key_size": KEY_BYTES, "value_size": VALUE_BYTES, "compression_type": "none"}
+        self._words = [f"--{name}={value}" for name, value in {**options, **shape}.items()]
+
+    def rate(self, step: str) -> float:
+        """See Side."""
+        benchmark = _DB_BENCH_STEPS[step]
+        fills = step == "fill"
+        benchmarks = f"{benchmark},flush,waitforcompaction" if fills else benchmark
+        existing = f"--use_existing_db={int(not fills)}"
+        said = _run([str(self._program), f"--benchmarks={benchmarks}", existing, *self._words])
+        version = _DB_BENCH_VERSION.search(said)
+        self.version = version.group(1) if version else ""
+        rates = dict(_DB_BENCH_LINE.findall(said))
+        return _found(rates.get(benchmark), step, where=self._program)
 
 
-def driver(binary: Path, *, engine: str, store: Path, output: Path, records: int = RECORDS) -> Rates:
-    """Run this project's driver through the same steps, in an empty folder, which is emptied again."""
-    common = {
-        "recordcount": records,
-        "operationcount": records,
-        "data.dir": store,
-        "output.dir": output,
-        **_record_shape(),
-        **_plain(engine),
-    }
-    puts = {"readproportion": 0, "updateproportion": 1}
-    gets = {"readproportion": 1, "updateproportion": 0, "mix.seed": _GETS_SEED}
-    first = _drive(binary, ["-load", "-run"], {**common, **puts}, output=output)
-    second = _drive(binary, ["-run"], {**common, **gets}, output=output)
-    _empty(store)
-    timed = {"fill": (first, "load"), "overwrite": (first, "measure"), "get": (second, "measure")}
-    rates = {step: _rate(outcome, phase) for step, (outcome, phase) in timed.items()}
-    return Rates("kvdyno", first.engine.version, rates)
+class Driver:
+    """This project's driver."""
+
+    tool = "kvdyno"
+    steps = STEPS
+    version = ""
+
+    def __init__(
+        self, binary: Path, *, engine: str, store: Path, output: Path, records: int = RECORDS
+    ) -> None:
+        self._binary, self._output = binary, output
+        places = {"data.dir": store, "output.dir": output}
+        self._properties = {**places, **_record_shape(records), **_plain(engine)}
+
+    def rate(self, step: str) -> float:
+        """See Side."""
+        puts = step == "overwrite"
+        mix = {"readproportion": int(not puts), "updateproportion": int(puts)}
+        flag, phase = ("-load", "load") if step == "fill" else ("-run", "measure")
+        _run([str(self._binary), flag, *_pairs({**self._properties, **mix})])
+        outcome = Outcome.model_validate_json((self._output / "outcome.json").read_text("utf-8"))
+        self.version = outcome.engine.version
+        timed = [each.metrics["throughput"].value for each in outcome.phases if each.name == phase]
+        return _found(timed[0] if timed else None, step, where=self._binary)
 
 
-def upstream_ycsb(program: Path, *, engine: str, store: Path, records: int = RECORDS) -> Rates:
-    """Run an upstream YCSB-cpp on fill and get; its update reads first, so that it has no overwrite."""
-    common = {
-        "recordcount": records,
-        "operationcount": records,
-        **_record_shape(),
-        "readproportion": 1,
-        "updateproportion": 0,
-        f"{engine}.dbname": store,
-        f"{engine}.destroy": "false",
-    }
-    said = _run([str(program), "-load", "-run", "-db", engine, "-threads", "1", *_pairs(common)])
-    _empty(store)
-    steps = {"Load": "fill", "Run": "get"}
-    found = {steps[name]: float(rate) for name, rate in _YCSB_LINE.findall(said)}
-    return _whole(Rates("ycsb", "", found), where=str(program), steps=("fill", "get"))
+class UpstreamYcsb:
+    """An upstream YCSB-cpp. It has no overwrite: its update reads first."""
+
+    tool = "ycsb"
+    steps = ("fill", "get")
+    version = ""
+
+    def __init__(self, program: Path, *, engine: str, store: Path, records: int = RECORDS) -> None:
+        self._program = program
+        gets = {"readproportion": 1, "updateproportion": 0}
+        place = {f"{engine}.dbname": store, f"{engine}.destroy": "false"}
+        pairs = _pairs({**_record_shape(records), **gets, **place})
+        self._words = ["-db", engine, "-threads", "1", *pairs]
+
+    def rate(self, step: str) -> float:
+        """See Side."""
+        flag, line = ("-load", "Load") if step == "fill" else ("-run", "Run")
+        rates = dict(_YCSB_LINE.findall(_run([str(self._program), flag, *self._words])))
+        return _found(rates.get(line), step, where=self._program)
 
 
-def same_version(one: Rates, other: Rates) -> bool:
+def same_version(one: str, other: str) -> bool:
     """Whether both loaded the same version of the engine, as far as they tell."""
-    short = min(one.version.count("."), other.version.count(".")) + 1
-    parts = [".".join(each.version.split(".")[:short]) for each in (one, other)]
+    short = min(one.count("."), other.count(".")) + 1
+    parts = [".".join(each.split(".")[:short]) for each in (one, other)]
     return not all(parts) or parts[0] == parts[1]
 
 
-def _record_shape() -> Mapping[str, object]:
+def _record_shape(records: int) -> Mapping[str, object]:
     """Keys of 14 bytes ("user" and 10 digits), values of 800, uniform."""
     return {
+        "recordcount": records,
+        "operationcount": records,
         "fieldcount": 1,
         "fieldlength": VALUE_BYTES,
         "zeropadding": KEY_BYTES - len("user"),
@@ -141,17 +167,8 @@ def _plain(engine: str) -> Mapping[str, str]:
     return {f"{engine}.{name}": value for name, value in plain.items()}
 
 
-def _drive(binary: Path, flags: Sequence[str], properties: Mapping[str, object], *, output: Path) -> Outcome:
-    _run([str(binary), *flags, *_pairs(properties)])
-    return Outcome.model_validate_json((output / "outcome.json").read_text("utf-8"))
-
-
 def _pairs(properties: Mapping[str, object]) -> list[str]:
     return [word for name, value in properties.items() for word in ("-p", f"{name}={value}")]
-
-
-def _rate(outcome: Outcome, phase: str) -> float:
-    return next(each.metrics["throughput"].value for each in outcome.phases if each.name == phase)
 
 
 def _run(command: Sequence[str]) -> str:
@@ -175,14 +192,7 @@ def _run(command: Sequence[str]) -> str:
     return done.stdout + done.stderr
 
 
-def _whole(rates: Rates, *, where: str, steps: Sequence[str] = STEPS) -> Rates:
-    """The rates, if no step is missing."""
-    missing = [step for step in steps if step not in rates.operations_per_second]
-    if missing:
-        raise EngineError(f"expected a rate of each step, found none of {', '.join(missing)}", where=where)
-    return rates
-
-
-def _empty(store: Path) -> None:
-    shutil.rmtree(store)
-    store.mkdir()
+def _found(rate: str | float | None, step: str, *, where: Path) -> float:
+    if rate is None:
+        raise EngineError(f"expected the rate of {step}, found none", where=str(where))
+    return float(rate)
