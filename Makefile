@@ -100,6 +100,7 @@ images: venv  ## Build an image of every engine (IMAGES=), for RUNNER=docker; no
 
 images-needed: venv
 	@harness/setup.sh docker
+	@harness/setup.sh versions --experiment $(EXPERIMENT)
 	@$(KVDYNO) images build --experiment $(EXPERIMENT) $(if $(BASE_IMAGE),--base $(BASE_IMAGE))
 
 harness-image: venv  ## Build an image of the harness itself, with LaTeX (minutes)

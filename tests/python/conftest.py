@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -11,6 +12,9 @@ from fakes.containers import PrivateEngine, private_engine
 
 from kvdyno.errors import HostError
 from kvdyno.model.docker_engine import connect
+
+# Tests want what set-up installs, not versions that take minutes to build.
+os.environ["KVDYNO_VERSIONS"] = "system"
 
 
 @pytest.fixture(scope="session")

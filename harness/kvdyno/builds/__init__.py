@@ -3,6 +3,7 @@
 What a version is and where its build lies is `kvdyno.model.versions`'s business.
 """
 
+from .archive import get_archive
 from .build import build_version, run_conformance
 from .look import VersionState, needed_packages, version_states, wanted_versions
 from .work import Step
@@ -11,6 +12,7 @@ __all__ = [
     "Step",
     "VersionState",
     "build_version",
+    "get_archive",
     "needed_packages",
     "run_conformance",
     "version_states",

@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 from kvdyno.errors import EngineError
-from kvdyno.model.image import source_sha256
+from kvdyno.model.sources import source_sha256
 from kvdyno.model.versions import MANIFEST, driver_in, engines_folder, read_versions, stamp_of, versioned
 
 from .compiling import compile_targets, configure

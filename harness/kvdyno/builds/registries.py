@@ -120,5 +120,6 @@ def _not_fetched(archive: Archive, said: str, *, where: str) -> HostError:
     return HostError(
         f"{archive.file} was not fetched; the client ended with:\n{last}",
         where=where,
-        remedy="check that this machine reaches its package registry",
+        remedy="check that this machine reaches its package registry; KVDYNO_VERSIONS=system measures the "
+        "distribution's packages instead",
     )

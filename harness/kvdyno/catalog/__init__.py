@@ -11,6 +11,7 @@ from typing import cast, get_args
 from kvdyno.errors import EngineError
 from kvdyno.model.build import build_sha256
 from kvdyno.model.engine import Engine, RunnerName
+from kvdyno.model.image import REMEDY, names_of_images
 from kvdyno.model.project import Project
 from kvdyno.model.versions import SYSTEM, read_versions, split_version, versioned
 
@@ -84,7 +85,7 @@ def discover(project: Project, *, runner: RunnerName = "local") -> Catalog:
     wrong; HostError when no Docker Engine answers.
     """
     if runner == "docker":
-        return Catalog(project, ImageEngines(project))
+        return _with_images(project)
     binaries = sorted(path for path in project.binaries.glob(PREFIX + "*") if path.is_file())
     built = BuiltEngines(project)
     if not binaries and not built.drivers:
@@ -95,6 +96,17 @@ def discover(project: Project, *, runner: RunnerName = "local") -> Catalog:
         )
     engines = (local_engine(binary, adapters=project.adapters) for binary in binaries)
     return Catalog(project, {engine.name: engine for engine in engines}, built=built)
+
+
+def _with_images(project: Project) -> Catalog:
+    from kvdyno.model.docker_engine import address  # its library takes its time to import
+
+    names = names_of_images(project)
+    packages = ImageEngines(project, [name for name in names if not split_version(name)[1]])
+    built = ImageEngines(project, [name for name in names if split_version(name)[1]])
+    if not packages and not built:
+        raise EngineError("no engine has an image: expected kvdyno-<engine>", where=address(), remedy=REMEDY)
+    return Catalog(project, packages, built=built)
 
 
 def is_current(engine: Engine) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,11 +13,10 @@ from kvdyno.model.image import (
     REMEDY,
     check_image,
     driver_path,
-    engines_with_images,
     image_name,
-    source_sha256,
 )
 from kvdyno.model.project import Project
+from kvdyno.model.versions import split_version, version_sha256
 
 from .describing import DESCRIBE_SECONDS, no_description, parse_description
 from .presets import read_presets
@@ -27,20 +26,16 @@ if TYPE_CHECKING:
 
 
 class ImageEngines(Mapping[str, Engine]):
-    """Engines that have an image; each is checked and described when it is first asked for."""
+    """Engines that have an image, of those named; each is checked and described when it is first asked for."""
 
-    def __init__(self, project: Project) -> None:
-        from kvdyno.model.docker_engine import address, connect  # their library takes its time to import
+    def __init__(self, project: Project, names: Iterable[str]) -> None:
+        from kvdyno.model.docker_engine import connect  # its library takes its time to import
 
         self._project = project
         self._connect = connect
         self._engines: dict[str, Engine] = {}
         with contextlib.closing(connect()) as client:
-            self._names = [name for name in engines_with_images(project) if _has_image(client, name)]
-        if not self._names:
-            raise EngineError(
-                "no engine has an image: expected kvdyno-<engine>:latest", where=address(), remedy=REMEDY
-            )
+            self._names = [name for name in names if _has_image(client, name)]
 
     def __getitem__(self, name: str) -> Engine:
         """The engine. Raises KeyError, and EngineError when its image may not be measured."""
@@ -52,7 +47,7 @@ class ImageEngines(Mapping[str, Engine]):
         return self._engines[name]
 
     def __iter__(self) -> Iterator[str]:
-        """Names, in alphabetical order."""
+        """Names, in the order given."""
         return iter(self._names)
 
     def __len__(self) -> int:
@@ -78,18 +73,20 @@ def _image_engine(client: DockerClient, project: Project, name: str) -> Engine:
         labels=image.labels,
         architecture=image.attrs["Architecture"],
         expected_architecture=client.version()["Arch"],
-        expected_source=source_sha256(project, name),
+        expected_source=version_sha256(project, name),
     )
     image_id = str(image.id)
     where = f"{image_name(name)} --describe"
     description = parse_description(_describe_in(client, image_id, where=where), where=where)
+    engine, version = split_version(name)
     return Engine(
-        name=name,
+        name=engine,
         binary=Path(driver_path(name)),
         binary_sha256=image_id.removeprefix("sha256:"),
         description=description,
-        presets=read_presets(project.adapters / name / "presets.yaml", description=description),
+        presets=read_presets(project.adapters / engine / "presets.yaml", description=description),
         image=image_id,
+        built_version=version or "",
     )
 
 

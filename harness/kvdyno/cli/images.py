@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from kvdyno.builds import get_archive
 from kvdyno.errors import UsageError
 from kvdyno.images import (
     HARNESS_IMAGE,
@@ -19,7 +21,10 @@ from kvdyno.images import (
 )
 from kvdyno.model.docker_engine import connect
 from kvdyno.model.image import image_name
+from kvdyno.model.project import Project
+from kvdyno.model.sources import buildable_engines
 from kvdyno.model.units import human_bytes
+from kvdyno.model.versions import archives_folder, read_versions, split_version
 from kvdyno.spec import engines_named
 
 from .app import EnginesOption, JsonOption, app, console, error_console, print_json, project, words
@@ -56,24 +61,44 @@ def build(
 ) -> None:
     """Build the images that are missing or stale.
 
+    Without names, an image of every engine's default version; `rocksdb@7.9.2` names another one.
+
     Example: `kvdyno images build --engines rocksdb`
     """
     here = project()
     if engines and experiment:
         raise UsageError("expected --engines or --experiment, found both")
-    wanted = engines_named(experiment, project=here) if experiment else words(engines)
+    versions = read_versions(here)
+    named = engines_named(experiment, project=here) if experiment else words(engines)
+    wanted = dict.fromkeys(map(versions.resolve, named or buildable_engines(here)))
     client = connect(timeout_seconds=_BUILD_SILENCE_SECONDS)
-    states = image_states(client, here, wanted)
+    states = image_states(client, here, tuple(wanted))
     found = find_base(here, named=base, say=_say)
     for state in states:
         if not state.trouble and state.base == found.id:
             _say(f"{image_name(state.engine)}: is of the present sources")
             continue
         begun = time.monotonic()
-        build_engine(client, here, state.engine, base=found, say=_say if verbose else _ignore)
+        archive = _archive(here, state.engine)
+        build_engine(client, here, state.engine, base=found, say=_say if verbose else _ignore, archive=archive)
         (now,) = image_states(client, here, [state.engine])
         took = f"built in {time.monotonic() - begun:.0f} s"
         _say(f"{image_name(state.engine)}: {took}, {human_bytes(now.size_bytes)}, {now.id}")
+
+
+def _archive(here: Project, name: str) -> Path | None:
+    """That of the version that `name` ends with, fetched and verified; says what building it takes."""
+    engine, version = split_version(name)
+    versions = read_versions(here)
+    library = versions.library_of(engine)
+    if version is None or library is None:
+        return None
+    listed = versions.libraries[library].versions[version]
+    _say(
+        f"{image_name(name)}: about {listed.cpu_minutes:g} minutes of one core, unless an image of the same "
+        f"version was built before, from {listed.archive.file}"
+    )
+    return get_archive(listed, folder=archives_folder(here), say=_say)
 
 
 @images.command(name="list")
@@ -82,7 +107,9 @@ def list_images(engines: EnginesOption = None, json: JsonOption = False) -> None
 
     Example: `kvdyno images list`
     """
-    states = image_states(connect(), project(), words(engines))
+    here = project()
+    wanted = tuple(map(read_versions(here).resolve, words(engines)))
+    states = image_states(connect(), here, wanted)
     if json:
         print_json([asdict(state) for state in states])
         return

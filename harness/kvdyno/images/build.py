@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +18,12 @@ from kvdyno.model.docker_engine import run_once
 from kvdyno.model.engine import EngineDescription
 from kvdyno.model.project import Project
 from kvdyno.model.schema import parse_json, validate
+from kvdyno.model.sources import DOCKERFILE, common_sources, own_sources
+from kvdyno.model.versions import split_version, version_sha256
 
 from .base import Base
 from .context import pack_context
+from .library import library_part
 
 #: An engine's image beyond this holds something that it should not.
 SIZE_BYTES_MAX = 150_000_000
@@ -29,23 +32,35 @@ _LOG_LINES = 20
 
 
 def build_engine(
-    client: docker.DockerClient, project: Project, engine: str, *, base: Base, say: Callable[[str], None]
+    client: docker.DockerClient,
+    project: Project,
+    engine: str,
+    *,
+    base: Base,
+    say: Callable[[str], None],
+    archive: Path | None = None,
 ) -> str:
     """Builds the engine's image from the present sources; its id. `say` hears each line of the build.
 
-    What it replaces is removed, unless a container still uses it. Raises EngineError when the engine is
+    `archive` is that of the version which `engine` names, if any. What it replaces is removed, unless a container still uses it. Raises EngineError when the engine is
     unknown, does not build or cannot describe itself, or when the image is too large.
     """
     name = contract.image_name(engine)
-    source = contract.source_sha256(project, engine)
+    source = version_sha256(project, engine)
+    adapter, _ = split_version(engine)
     before = _image_id(client, name)
     unlabelled = run_build(
         client,
         say=say,
-        fileobj=pack_context(project, _parts(project, engine), suite=base.suite),
+        fileobj=pack_context(
+            project,
+            {"common": common_sources(project), "engine": own_sources(project, adapter)},
+            suite=base.suite,
+            made=library_part(project, engine, archive=archive),
+        ),
         custom_context=True,
-        dockerfile=f"common/{contract.DOCKERFILE.as_posix()}",
-        buildargs={"BASE_IMAGE": base.name, "ENGINE": engine},
+        dockerfile=f"common/{DOCKERFILE.as_posix()}",
+        buildargs={"BASE_IMAGE": base.name, "ENGINE": adapter},
         network_mode="host",  # where this machine's apt configuration is right, a proxy on localhost too
     )
     _check_size(client, unlabelled, name=name)
@@ -61,16 +76,11 @@ def build_engine(
     return finished
 
 
-def _parts(project: Project, engine: str) -> Mapping[str, Sequence[Path]]:
-    """The build's context, as containers/Dockerfile has it."""
-    return {"common": contract.common_sources(project), "engine": contract.own_sources(project, engine)}
-
-
 def run_build(
     client: docker.DockerClient,
     *,
     say: Callable[[str], None],
-    of: Path = contract.DOCKERFILE,
+    of: Path = DOCKERFILE,
     **arguments: Any,
 ) -> str:
     """Runs one build with docker-py's `arguments`; the image's id. `of` is the file that errors name.

@@ -11,6 +11,7 @@ from docker.errors import ImageNotFound
 from kvdyno.errors import EngineError
 from kvdyno.model import image as contract
 from kvdyno.model.project import Project
+from kvdyno.model.versions import version_sha256
 
 
 @dataclass(frozen=True)
@@ -31,14 +32,18 @@ class ImageState:
 def image_states(
     client: docker.DockerClient, project: Project, engines: Sequence[str] = ()
 ) -> tuple[ImageState, ...]:
-    """The images of `engines`, or of all that can have one. Raises EngineError for an unknown engine."""
+    """The images of `engines`; without any, of all that have one, and of packages that could.
+
+    Names are resolved: "rocksdb" is the package, whatever the default. Raises EngineError for an unknown one.
+    """
     architecture = client.version()["Arch"]
-    chosen = engines or contract.engines_with_images(project)
-    return tuple(_state(client, project, engine, architecture=architecture) for engine in chosen)
+    names = engines or contract.names_of_images(project)
+    states = (_state(client, project, name, architecture=architecture) for name in names)
+    return tuple(state for state in states if engines or state.id or "@" not in state.engine)
 
 
 def _state(client: docker.DockerClient, project: Project, engine: str, *, architecture: str) -> ImageState:
-    expected_source = contract.source_sha256(project, engine)
+    expected_source = version_sha256(project, engine)
     try:
         image = client.images.get(contract.image_name(engine))
     except ImageNotFound:

@@ -22,16 +22,18 @@ from pydantic import BeforeValidator, Field, ValidationError, model_validator
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
-from kvdyno.errors import EngineError, HostError, SpecError
+from kvdyno.errors import EngineError, HostError, SpecError, UsageError
 
 from .engine import Frozen
-from .image import source_sha256
 from .project import Project
+from .sources import source_sha256
 from .units import parse_bytes
 from .words import unknown
 
 #: The distribution's package, as a version.
 SYSTEM = "system"
+#: Environment variable: `system` makes bare names mean packages, whatever versions.yaml says.
+DEFAULTS = "KVDYNO_VERSIONS"
 #: Written last into a built library's folder: what it is, and how it was built.
 MANIFEST = "library.json"
 
@@ -127,6 +129,17 @@ class Versions(Frozen):
         if version not in known:
             raise EngineError(unknown(f"version of {engine}", version, known), where=where)
 
+    def resolve(self, name: str) -> str:
+        """What a name of an engine stands for: "rocksdb@11.8.1", and "rocksdb" alone for the package.
+
+        Raises EngineError for a version that is not listed.
+        """
+        engine, version = split_version(name)
+        if version:
+            self.check(engine, version)
+        chosen = version or self.default_of(engine)
+        return versioned(engine, None if chosen == SYSTEM else chosen)
+
     def all(self) -> tuple[tuple[str, str], ...]:
         """Every library with each of its versions, in the file's order."""
         return tuple((name, version) for name, each in self.libraries.items() for version in each.versions)
@@ -149,11 +162,17 @@ def build_remedy(engine: str, version: str) -> str:
 
 
 def read_versions(project: Project) -> Versions:
-    """What engines/versions.yaml lists; nothing without the file. Raises SpecError."""
+    """What engines/versions.yaml lists; nothing without the file. Raises SpecError, UsageError."""
     path = versions_file(project)
     if not path.is_file():
         return Versions()
-    return _parsed(path, path.stat().st_mtime_ns)
+    listed = _parsed(path, path.stat().st_mtime_ns)
+    if not (chosen := os.environ.get(DEFAULTS)):
+        return listed
+    if chosen != SYSTEM:
+        raise UsageError(f"expected {SYSTEM!r} or nothing, found {chosen!r}", where=DEFAULTS)
+    packaged = {name: each.model_copy(update={"default": SYSTEM}) for name, each in listed.libraries.items()}
+    return Versions(libraries=packaged)
 
 
 def versions_file(project: Project) -> Path:
@@ -199,20 +218,43 @@ def prefix_of(project: Project, *, library: str, version: str) -> Path:
 
     Its key hashes the archive, the options, the recipe and the compiler.
     """
+    key = _hash(_inputs(project, library, version) | {"compiler": compiler()})
+    return engines_folder(project) / f"{library}@{version}-{key[:12]}"
+
+
+def version_sha256(project: Project, name: str) -> str:
+    """Hash of all that a driver and its library are built from, but for the compiler: of an image's sources.
+
+    Without a version in the name, of the driver's sources alone. Raises EngineError for an unknown name.
+    """
+    engine, version = split_version(name)
+    sources = source_sha256(project, engine)
+    if version is None:
+        return sources
+    versions = read_versions(project)
+    versions.check(engine, version)
+    library = versions.library_of(engine)
+    assert library is not None  # or there were no version
+    return _hash(_inputs(project, library, version) | {"driver": sources})
+
+
+def _inputs(project: Project, library: str, version: str) -> dict[str, object]:
+    """What can change a library's file, but for the compiler."""
     found = read_versions(project).libraries[library]
     engines = project.adapters.parent
     own = {str(path): _sha256(engines / path) for path in found.uses}
-    key = {
+    return {
         "archive": found.versions[version].sha256,
         "options": dict(found.settings()),
         "target": found.target,
         "headers": found.headers,
         "recipe": _sha256(engines / found.recipe) if found.recipe else None,
-        "compiler": compiler(),
         **({"uses": own} if own else {}),
     }
-    digest = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()
-    return engines_folder(project) / f"{library}@{version}-{digest[:12]}"
+
+
+def _hash(key: Mapping[str, object]) -> str:
+    return hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()
 
 
 def _sha256(path: Path) -> str:

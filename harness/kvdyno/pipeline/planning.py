@@ -10,7 +10,6 @@ from kvdyno import catalog, plan, spec
 from kvdyno.errors import EngineError, UsageError
 from kvdyno.model.engine import Engine, RunnerName
 from kvdyno.model.experiment import CachePolicy
-from kvdyno.model.image import REMEDY
 from kvdyno.model.point import Plan
 from kvdyno.model.project import Project
 
@@ -38,7 +37,7 @@ class Request:
 def make_plan(project: Project, request: Request) -> tuple[Mapping[str, Engine], Plan]:
     """Discover the engines, check the experiment, resolve its points. Nothing runs but `--describe`."""
     engines = catalog.discover(project, runner=request.runner)
-    with _worded_for(request.runner):
+    with _worded_for(request):
         experiment = spec.load_experiment(
             request.experiment,
             project=project,
@@ -55,14 +54,15 @@ def make_plan(project: Project, request: Request) -> tuple[Mapping[str, Engine],
 
 
 @contextlib.contextmanager
-def _worded_for(runner: RunnerName) -> Iterator[None]:
+def _worded_for(request: Request) -> Iterator[None]:
     """What is missing for Docker is an image."""
     try:
         yield
     except EngineError as error:
-        if runner != "docker":
+        if request.runner != "docker":
             raise
-        raise EngineError(error.message, where=error.where, remedy=REMEDY) from error
+        remedy = f"kvdyno images build --experiment {request.experiment}"
+        raise EngineError(error.message, where=error.where, remedy=remedy) from error
 
 
 def _demand_images(whole: Plan) -> None:

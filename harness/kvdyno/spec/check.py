@@ -14,7 +14,7 @@ from kvdyno.model.axes import DEVICE, FULL_SPEED, OWNED_PROPERTIES, WORKLOAD, ax
 from kvdyno.model.engine import Engine, OptionDescription
 from kvdyno.model.experiment import AxisValue, EngineChoice, Profile
 from kvdyno.model.external import chosen_engine
-from kvdyno.model.image import REMEDY
+from kvdyno.model.image import remedy_for
 from kvdyno.model.options import parse_value, value_text
 from kvdyno.model.project import Project
 from kvdyno.model.properties import read_properties
@@ -54,7 +54,7 @@ def check_built(choice: EngineChoice, *, catalog: Container[str], project: Proje
     packages = (adapter / "packages.txt").relative_to(project.root)
     version = choice.version or versions.default_of(choice.engine)
     if choice.runner == "docker":
-        remedy = REMEDY
+        remedy = remedy_for(versions.resolve(versioned(choice.engine, choice.version)))
     elif version == SYSTEM:
         remedy = f"make build; if its library is missing, install what {packages} lists first"
     else:

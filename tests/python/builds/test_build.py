@@ -9,7 +9,7 @@ import pytest
 
 from kvdyno import catalog
 from kvdyno.builds import Step, build_version, needed_packages, version_states, wanted_versions
-from kvdyno.errors import EngineError, HostError, SpecError
+from kvdyno.errors import EngineError, HostError, SpecError, UsageError
 from kvdyno.model.project import Project
 from kvdyno.model.versions import prefix_of, read_versions
 
@@ -31,7 +31,8 @@ class Registry:
 @pytest.fixture
 def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Registry:
     monkeypatch.setenv("CARGO_HOME", str(tmp_path / "cargo"))
-    monkeypatch.delenv("KVDYNO_BUILD", raising=False)
+    for name in ("KVDYNO_BUILD", "KVDYNO_VERSIONS"):
+        monkeypatch.delenv(name, raising=False)
     return Registry(tmp_path / "cargo")
 
 
@@ -62,6 +63,20 @@ def test_the_default_version_answers_to_the_bare_name(project: Project) -> None:
     text.write_text(text.read_text().replace("default: system", 'default: "1.0"'))
     build(project)
     assert catalog.discover(project)["tiny"].built_version == "1.0"
+
+
+def test_packages_can_be_the_default_of_this_process(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = project.root / "engines" / "versions.yaml"
+    text.write_text(text.read_text().replace("default: system", 'default: "1.0"'))
+    assert read_versions(project).resolve("tiny") == "tiny@1.0"
+    assert read_versions(project).resolve("tiny@system") == "tiny"
+    monkeypatch.setenv("KVDYNO_VERSIONS", "system")
+    assert read_versions(project).resolve("tiny") == "tiny"
+    monkeypatch.setenv("KVDYNO_VERSIONS", "newest")
+    with pytest.raises(UsageError, match="KVDYNO_VERSIONS: expected 'system' or nothing, found 'newest'"):
+        read_versions(project)
 
 
 def test_packages_are_named_for_what_is_not_built_yet(project: Project) -> None:

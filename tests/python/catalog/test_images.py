@@ -11,8 +11,24 @@ from fakes.projects import make_project
 
 from kvdyno import catalog
 from kvdyno.errors import EngineError, HostError
-from kvdyno.model.image import driver_path, image_name, source_sha256
+from kvdyno.model.image import driver_path, image_name
 from kvdyno.model.project import Project
+from kvdyno.model.sources import source_sha256
+from kvdyno.model.versions import version_sha256
+
+_VERSIONS = f"""\
+shell:
+  engines: [{NAME}]
+  target: shell
+  library: libshell.so
+  headers: include
+  versions:
+    "1.0":
+      archive: {{registry: crates, name: shell-sys, version: 0.1.0}}
+      sha256: "{"0" * 64}"
+      cpu_minutes: 1
+      disk: 1MiB
+"""
 
 
 @pytest.fixture
@@ -64,6 +80,26 @@ class TestImages:
         make_image(client, source=source_sha256(project, NAME), script="#!/bin/sh\nexit 7\n")
         with pytest.raises(EngineError, match="expected a description, found status 7"):
             catalog.discover(project, runner="docker")[NAME]
+
+    def test_versions_have_images_of_their_own(self, client: DockerClient, project: Project) -> None:
+        (project.adapters.parent / "versions.yaml").write_text(_VERSIONS)
+        make_image(client, source=source_sha256(project, NAME))
+        versioned = f"{NAME}@1.0"
+        made = make_image(client, name=versioned, source=version_sha256(project, versioned))
+        found = catalog.discover(project, runner="docker")
+        assert list(found) == [NAME, versioned, f"{NAME}@system"]
+        engine = found[versioned]
+        assert (engine.name, engine.built_version, engine.image) == (NAME, "1.0", made)
+        assert found[NAME].image != made
+
+    def test_a_version_of_another_archive_is_stale(self, client: DockerClient, project: Project) -> None:
+        versions = project.adapters.parent / "versions.yaml"
+        versions.write_text(_VERSIONS)
+        make_image(client, name=f"{NAME}@1.0", source=version_sha256(project, f"{NAME}@1.0"))
+        versions.write_text(_VERSIONS.replace("0" * 64, "1" * 64))
+        with pytest.raises(EngineError, match="stale: expected sources") as raised:
+            catalog.discover(project, runner="docker")[f"{NAME}@1.0"]
+        assert raised.value.remedy == f"make images IMAGES={NAME}@1.0"
 
     def test_none_at_all(self, client: DockerClient, project: Project) -> None:
         client.images.remove(make_image(client), force=True)

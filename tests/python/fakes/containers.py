@@ -81,7 +81,7 @@ def make_image(client: DockerClient, *, name: str = NAME, source: str = "none", 
     """Import an image of a shell and the driver above, or another; returns its id."""
     repository, tag = image_name(name).split(":")
     changes = [
-        f"LABEL {LABEL_ENGINE}={name}",
+        f"LABEL {LABEL_ENGINE}={name.partition('@')[0]}",
         f"LABEL {LABEL_SOURCE}={source}",
         f'ENTRYPOINT ["{driver_path(NAME)}"]',
     ]

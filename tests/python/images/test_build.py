@@ -15,6 +15,7 @@ from kvdyno.errors import EngineError
 from kvdyno.images import Base, build_engine, image_states
 from kvdyno.images import build as build_module
 from kvdyno.model import image as contract
+from kvdyno.model import sources
 from kvdyno.model.docker_engine import run_once
 from kvdyno.model.project import Project
 
@@ -53,7 +54,7 @@ def test_an_image_says_what_it_is(
     image = client.images.get(contract.image_name(ENGINE))
     assert image.attrs["Config"]["Entrypoint"] == [contract.driver_path(ENGINE)]
     assert image.attrs["Config"]["User"] == "10001:10001"
-    assert image.labels[contract.LABEL_SOURCE] == contract.source_sha256(project, ENGINE)
+    assert image.labels[contract.LABEL_SOURCE] == sources.source_sha256(project, ENGINE)
     assert image.labels[contract.LABEL_FLAGS] == "none "
     assert image.labels["org.opencontainers.image.base.name"] == base.name
 
@@ -99,7 +100,7 @@ def test_a_stale_image_is_not_measured(
 def test_an_image_of_another_architecture_is_refused(client: DockerClient, project: Project) -> None:
     labels = {
         contract.LABEL_ENGINE: ENGINE,
-        contract.LABEL_SOURCE: contract.source_sha256(project, ENGINE),
+        contract.LABEL_SOURCE: sources.source_sha256(project, ENGINE),
     }
     load_empty(client, tag=contract.image_name(ENGINE), architecture="s390x", labels=labels)
     ours = client.version()["Arch"]
@@ -107,7 +108,7 @@ def test_an_image_of_another_architecture_is_refused(client: DockerClient, proje
 
 
 def test_a_build_that_fails_tells_the_end_of_its_log(project: Project, build: Callable[[], str]) -> None:
-    dockerfile = project.root / contract.DOCKERFILE
+    dockerfile = project.root / sources.DOCKERFILE
     dockerfile.write_text(dockerfile.read_text() + "RUN echo no such header >&2; exit 7\n")
     with pytest.raises(EngineError, match=r"containers/Dockerfile: no image was built[\s\S]*exit 7"):
         build()
@@ -116,7 +117,7 @@ def test_a_build_that_fails_tells_the_end_of_its_log(project: Project, build: Ca
 def test_a_driver_that_does_not_run_is_no_image(
     client: DockerClient, project: Project, build: Callable[[], str]
 ) -> None:
-    dockerfile = project.root / contract.DOCKERFILE
+    dockerfile = project.root / sources.DOCKERFILE
     dockerfile.write_text(
         dockerfile.read_text() + "COPY host/etc/apt/sources.list /usr/local/bin/kvdyno-shelldb\n"
     )

@@ -15,14 +15,18 @@ import pytest
 from docker import DockerClient
 from docker.models.images import Image
 
+from kvdyno import catalog
+from kvdyno.builds import get_archive
 from kvdyno.errors import HostError
 from kvdyno.images import Base, build_engine, find_base, image_states
 from kvdyno.images.build import SIZE_BYTES_MAX
 from kvdyno.model import image as contract
 from kvdyno.model.docker_engine import connect, run_once
 from kvdyno.model.project import Project
+from kvdyno.model.versions import archives_folder, read_versions
 
 ENGINE = "noop"
+VERSION = "leveldb@1.23"
 
 pytestmark = [
     pytest.mark.docker,
@@ -90,6 +94,19 @@ def test_it_adds_to_its_base_only_what_it_says(machine: DockerClient, base: Base
     libraries = {name for name in added if name.startswith("usr/lib/") and ".so." in name}
     folders = {name for name in added if any(other.startswith(f"{name}/") for other in added)}
     assert added - libraries - folders - {driver} == {"etc/group", "etc/passwd", "data", "output"}
+
+
+@pytest.mark.skipif(os.environ.get("KVDYNO_TEST_VERSIONS") != "1", reason="fetches an archive")
+def test_a_version_is_built_from_its_archive(machine: DockerClient, base: Base) -> None:
+    here = Project.find()
+    listed = read_versions(here).libraries["leveldb"].versions["1.23"]
+    archive = get_archive(listed, folder=archives_folder(here), say=lambda line: None)
+    build_engine(machine, here, VERSION, base=base, say=lambda line: None, archive=archive)
+    engine = catalog.discover(here, runner="docker")[VERSION]
+    facts = engine.description.engine.library
+    assert facts is not None
+    assert (engine.description.engine.version, facts.origin) == ("1.23", "built")
+    assert "-O3" in facts.flags or "-O2" in facts.flags
 
 
 def layers(image: Image) -> list[list[str]]:

@@ -12,6 +12,7 @@ from fakes.projects import make_project
 from kvdyno.errors import EngineError
 from kvdyno.images.context import pack_context
 from kvdyno.model import image as contract
+from kvdyno.model import sources
 from kvdyno.model.project import Project
 
 from .fixtures import ENGINE, make_checkout, source
@@ -23,7 +24,7 @@ def project(tmp_path: Path) -> Project:
 
 
 def sha(project: Project) -> str:
-    return contract.source_sha256(project, ENGINE)
+    return sources.source_sha256(project, ENGINE)
 
 
 def write(path: Path, text: str = "x") -> None:
@@ -107,14 +108,14 @@ def test_dates_and_rights_do_not_count(project: Project) -> None:
 
 def parts(project: Project) -> dict[str, tuple[Path, ...]]:
     return {
-        "common": contract.common_sources(project),
-        "engine": contract.own_sources(project, ENGINE),
+        "common": sources.common_sources(project),
+        "engine": sources.own_sources(project, ENGINE),
     }
 
 
 def test_an_unknown_engine_is_named_with_the_nearest(project: Project) -> None:
     with pytest.raises(EngineError, match=r"shellbd.*shelldb"):
-        contract.source_sha256(project, "shellbd")
+        sources.source_sha256(project, "shellbd")
 
 
 def check(**changes: Any) -> None:

@@ -13,7 +13,7 @@ from fakes.projects import make_project
 
 from kvdyno import pipeline
 from kvdyno.errors import EngineError, UsageError
-from kvdyno.model.image import source_sha256
+from kvdyno.model.sources import source_sha256
 from kvdyno.model.project import Project
 from kvdyno.runner import docker
 from kvdyno.store import lock
@@ -87,7 +87,7 @@ def test_an_engine_without_an_image_is_named(project: Project) -> None:
     file.write_text(file.read_text().replace(NAME, "rocksdb"))
     with pytest.raises(EngineError, match="'rocksdb' is not built") as raised:
         pipeline.make_plan(project, REQUEST)
-    assert raised.value.remedy == "make images"
+    assert str(raised.value.remedy).startswith("kvdyno images build --experiment ")
 
 
 def test_an_upstream_binary_is_refused(project: Project) -> None:
