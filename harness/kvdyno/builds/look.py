@@ -1,4 +1,4 @@
-"""Which versions are built, and which of them somebody asks for."""
+"""Which versions are built, and which of them are wanted."""
 
 from __future__ import annotations
 

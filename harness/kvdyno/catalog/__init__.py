@@ -110,7 +110,7 @@ def _with_images(project: Project) -> Catalog:
 
 
 def is_current(engine: Engine) -> bool:
-    """Whether the engine is still the build that was found. One that is being built anew is not.
+    """Whether the engine is still the build that was found. One that is being rebuilt is not.
 
     An image is: its id, by which it is run, is never another image's.
     """

@@ -21,7 +21,7 @@ def library_part(project: Project, name: str, *, archive: Path | None) -> Mappin
     engine, version = split_version(name)
     if version is None:
         return {_FACTS: b""}
-    assert archive is not None  # whoever names a version has fetched it
+    assert archive is not None  # the caller has fetched a version's
     versions = read_versions(project)
     library = versions.libraries[versions.library_of(engine) or ""]
     engines = project.adapters.parent

@@ -2,7 +2,7 @@
 
 The contract between what builds images (`kvdyno.images`) and what runs them (`kvdyno.runner`). An image
 holds the driver at `driver_path(engine)`, which is its entry point; it runs as `USER_ID`, has no compiler,
-and writes nowhere but to `DATA`, `OUTPUT` and a tmpfs on /tmp, which whoever runs it provides.
+and writes nowhere but to `DATA`, `OUTPUT` and a tmpfs on /tmp, which the runner provides.
 """
 
 from __future__ import annotations

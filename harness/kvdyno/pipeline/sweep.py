@@ -55,7 +55,7 @@ def sweep(project: Project, whole: Plan, *, how: Confinement, observer: Observer
     """Measure what is not stored yet, in the plan's order; every run ends in a record.
 
     Raises BusyError if another sweep holds this machine, HostError if the machine lacks what is needed,
-    EngineError if an engine was built anew since it was planned, Interrupted on Ctrl-C; what was finished is
+    EngineError if an engine was rebuilt since it was planned, Interrupted on Ctrl-C; what was finished is
     stored in any case.
     """
     with SweepLock(project.root), _resumable(force=how.force):

@@ -68,7 +68,7 @@ class Resolved:
         """Properties and options in force that shape data, as text, defaults included; with `aged` those that
         shape aged data, too.
 
-        Nobody knows which of a foreign binding's options do, so all of them count.
+        Which of a foreign binding's options do is unknown, so all of them count.
         """
         description = self.engine.description
         prefix = description.engine.name + "."
@@ -201,7 +201,7 @@ def _options(
 ) -> Mapping[str, str]:
     """Engine options as `<engine>.<option>`: the preset's, then the choice's, then the grid's.
 
-    Only values that somebody wrote scale; the engine's own defaults stay what its users get.
+    Only written values scale; the engine's own defaults stay what its users get.
     """
     prefix = engine.description.engine.name
     options = {}

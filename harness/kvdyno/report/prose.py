@@ -8,13 +8,15 @@ A document holds blocks:
 
 The template beside the data is a Jinja2 file. `cell("table.csv", workload="p", engine="chunkstore")` is one
 row of a CSV file in the template's folder, as the report's tables and `overall.csv` have them; it prints as
-"2.26 (2.05 to 2.48)". `rows("table.csv")` are all of them.
+"2.26 (2.05 to 2.48)". `rows("table.csv")` are all of them, and `pivot("table.csv", rows="workload",
+columns="engine")` is a Markdown table of cells.
 """
 
 from __future__ import annotations
 
 import csv
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -83,6 +85,7 @@ def _render(template: Path, *, where: str) -> str:
     environment.globals |= {
         "cell": lambda table, **columns: _cell(folder / table, columns),
         "rows": lambda table, **columns: _rows(folder / table, columns),
+        "pivot": lambda table, *, rows, columns, **where: _pivot(folder / table, rows, columns, where=where),
     }
     try:
         text = environment.get_template(template.name).render()
@@ -99,13 +102,25 @@ def _cell(table: Path, columns: dict[str, object]) -> Row:
     return found[0]
 
 
-def _rows(table: Path, columns: dict[str, object]) -> list[Row]:
+def _pivot(table: Path, rows: str, columns: str, *, where: dict[str, object]) -> str:
+    """Names stand in the order in which the file has them; a cell that it lacks is empty."""
+    found = _rows(table, where, named=(rows, columns))
+    cells = {(row[rows], row[columns]): str(row) for row in found}
+    heads = list(dict.fromkeys(row[columns] for row in found))
+    lines = [[rows, *heads], ["---", *(["---:"] * len(heads))]]
+    for name in dict.fromkeys(row[rows] for row in found):
+        lines.append([name, *(cells.get((name, head), "") for head in heads)])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _rows(table: Path, columns: dict[str, object], *, named: Sequence[str] = ()) -> list[Row]:
+    """Those whose columns have these texts. Raises SpecError unless they and those `named` exist."""
     try:
         with table.open(encoding="utf-8", newline="") as stream:
             rows = list(csv.DictReader(stream))
     except OSError as failure:
         raise SpecError(f"cannot be read: {failure.strerror}", where=str(table)) from failure
-    unknown = [name for name in columns if rows and name not in rows[0]]
+    unknown = [name for name in (*columns, *named) if rows and name not in rows[0]]
     if unknown:
         raise SpecError(f"expected a column {unknown[0]!r}, found {', '.join(rows[0])}", where=str(table))
     return [Row(row) for row in rows if all(row[name] == str(value) for name, value in columns.items())]

@@ -86,7 +86,7 @@ _STALL = re.compile(r"engine\.((?:delay|stop)s?)(?:_(memtable|level0|pending|oth
 
 @dataclass(frozen=True)
 class Definition:
-    """A metric's name, unit and meaning ("" if nobody has written it down)."""
+    """A metric's name, unit and meaning ("" if the glossary lacks it)."""
 
     metric: str
     unit: str

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from docker import DockerClient
     from docker.models.containers import Container
 
-#: What a client raises when nobody answers any more. (An APIError, an answer, is a RequestException too.)
+#: What a client raises when the Engine has gone. (An APIError, an answer, is a RequestException too.)
 UNREACHABLE = (
     requests.exceptions.ConnectionError,
     requests.exceptions.Timeout,

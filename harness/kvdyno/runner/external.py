@@ -146,7 +146,7 @@ def _parse_operations(text: str) -> dict[str, Metric]:
 
 
 def read_io(pid: int) -> dict[str, int]:
-    """The counters of /proc/<pid>/io; empty if the process has gone or is somebody else's."""
+    """The counters of /proc/<pid>/io; empty if the process has gone or is another user's."""
     try:
         lines = Path(f"/proc/{pid}/io").read_text().splitlines()
     except OSError:

@@ -74,7 +74,7 @@ class Loads:
     ) -> Snapshot | Record:
         """The dataset's snapshot, made now if need be; or the record of the load that failed.
 
-        `run` is the one that needs it. With `force` it is made anew, once. Raises HostError, OSError.
+        `run` is the one that needs it. With `force` it is made again, once. Raises HostError, OSError.
         """
         identity = dataset.identity
         if identity in self._failed:

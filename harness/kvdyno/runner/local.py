@@ -143,7 +143,7 @@ class LocalRunner:
     ) -> Record:
         """Execute one run; its files go to `run_dir`, whose name is the run's id.
 
-        Whatever the driver does ends in a record. The dataset's snapshot is made first if need be (anew,
+        Whatever the driver does ends in a record. The dataset's snapshot is made first if need be (again,
         once, with `force_snapshot`), and the load's record handed to the sink. Raises Interrupted on Ctrl-C,
         after ending the driver; HostError if this machine cannot go on.
         """

@@ -1,7 +1,7 @@
 """A disk as a cgroup sees it: held to a rate, to imitate a slower one, and counted.
 
 On v1 the kernel counts a disk's I/O only where some rule exists: then one that never binds is set. Rules hold
-direct and synced writes and all reads; v1 does not hold what is written back later on nobody's account.
+direct and synced writes and all reads; v1 does not hold what the kernel writes back later.
 """
 
 from __future__ import annotations

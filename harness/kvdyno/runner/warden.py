@@ -23,7 +23,7 @@ _OR_UNCAPPED = "or say --uncapped: numbers without a cap, and every record says 
 
 
 class OpenCage:
-    """No cage. Whoever starts a process here ends its process group."""
+    """No cage. The process's starter ends its process group."""
 
     place = ""
 
@@ -32,14 +32,14 @@ class OpenCage:
         return HostProcess(task, wrap=list, end_others=self.kill)
 
     def pids(self) -> list[int]:
-        """Nobody keeps a list."""
+        """No list is kept."""
         return []
 
     def kill(self) -> None:
-        """Nobody is known to be inside."""
+        """No process is known to be inside."""
 
     def oom_kills(self) -> int:
-        """Nobody counts."""
+        """Nothing is counted."""
         return 0
 
     def ran_into_cap(self) -> bool:
@@ -51,11 +51,11 @@ class OpenCage:
         return False
 
     def peak_bytes(self) -> int | None:
-        """Nobody measures."""
+        """Nothing is measured."""
         return None
 
     def usage(self) -> dict[str, float]:
-        """Nobody counts."""
+        """Nothing is counted."""
         return {}
 
 
@@ -73,7 +73,7 @@ class NoWarden:
 
     @contextlib.contextmanager
     def cage(self, *, cap_bytes: int, throttle: Throttle | None = None) -> Iterator[Cage]:
-        """See Warden. The cap is told to the driver, and enforced by nobody."""
+        """See Warden. The driver knows the cap; nothing enforces it."""
         del cap_bytes
         if throttle and throttle.binds:
             raise cannot_limit("nothing is confined", where="--uncapped")

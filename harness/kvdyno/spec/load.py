@@ -235,7 +235,7 @@ def _grids(
 ) -> Mapping[str, Grid]:
     """The checked grid under "", and what each profile replaces of it under the profile's name.
 
-    Whoever reads results must see how old the data were: `age` is an axis where the file has none.
+    A reader of results must see how old the data were: `age` is an axis where the file has none.
     """
     written: dict[str, tuple[Place, Grid]] = {"": (("grid",), form.grid)}
     for name, override in form.profiles.items():

@@ -1,4 +1,4 @@
-"""All metrics of all records as one table, for questions in SQL; made from the records, at any time anew."""
+"""All metrics of all records as one table, for questions in SQL; made from the records at any time."""
 
 from __future__ import annotations
 

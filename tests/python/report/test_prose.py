@@ -40,11 +40,22 @@ def test_a_block_is_rendered_and_the_rest_kept(tmp_path: Path) -> None:
     )
 
 
+def test_a_table_stands_in_the_files_order_with_gaps(tmp_path: Path) -> None:
+    template = '{{ pivot("ratios.csv", rows="workload", columns="engine") }}'
+    assert fill_blocks(_document(tmp_path, template), root=tmp_path).splitlines()[2:6] == [
+        "| workload | chunkstore | leveldb |",
+        "| --- | ---: | ---: |",
+        "| p | 2.26 (2.05 to 2.48) | 0.610 |",
+        "| c |  | 48.7 kop/s (44.1 kop/s to 54.7 kop/s) |",
+    ]
+
+
 @pytest.mark.parametrize(
     ("template", "message"),
     [
         ('{{ cell("ratios.csv", workload="p") }}', "expected one row with workload=p, found 2"),
         ('{{ cell("ratios.csv", wokload="p") }}', "expected a column 'wokload'"),
+        ('{{ pivot("ratios.csv", rows="wokload", columns="engine") }}', "expected a column 'wokload'"),
         ('{{ cell("absent.csv") }}', "No such file"),
         ("{{ undefined_name }}", "undefined_name"),
     ],
