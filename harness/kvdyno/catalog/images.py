@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class ImageEngines(Mapping[str, Engine]):
-    """Engines that have an image, of those named; each is checked and described when it is first asked for."""
+    """Those of the named engines that have an image; each is checked and described when first asked for."""
 
     def __init__(self, project: Project, names: Iterable[str]) -> None:
         from kvdyno.model.docker_engine import connect  # its library takes its time to import

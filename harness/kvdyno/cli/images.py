@@ -80,7 +80,9 @@ def build(
             continue
         begun = time.monotonic()
         archive = _archive(here, state.engine)
-        build_engine(client, here, state.engine, base=found, say=_say if verbose else _ignore, archive=archive)
+        build_engine(
+            client, here, state.engine, base=found, say=_say if verbose else _ignore, archive=archive
+        )
         (now,) = image_states(client, here, [state.engine])
         took = f"built in {time.monotonic() - begun:.0f} s"
         _say(f"{image_name(state.engine)}: {took}, {human_bytes(now.size_bytes)}, {now.id}")

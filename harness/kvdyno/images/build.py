@@ -42,8 +42,9 @@ def build_engine(
 ) -> str:
     """Builds the engine's image from the present sources; its id. `say` hears each line of the build.
 
-    `archive` is that of the version which `engine` names, if any. What it replaces is removed, unless a container still uses it. Raises EngineError when the engine is
-    unknown, does not build or cannot describe itself, or when the image is too large.
+    `archive` is that of the version which `engine` names, if any. What it replaces is removed, unless a
+    container still uses it. Raises EngineError when the engine is unknown, does not build or cannot describe
+    itself, or when the image is too large.
     """
     name = contract.image_name(engine)
     source = version_sha256(project, engine)

@@ -22,7 +22,8 @@ def pack_context(
 ) -> io.BytesIO:
     """A tar of files of the checkout, by the folder that they go to, of files that are `made`, and of host/.
 
-    The files' paths are relative to the checkout; those of `made` to the context. In host/ is what containers/host-config finds.
+    The files' paths are relative to the checkout; those of `made` to the context. In host/ is what
+    containers/host-config finds.
 
     Equal contents give equal archives, whatever the files' dates, owners and rights are. Raises HostError
     when this machine's configuration cannot be read.

@@ -94,5 +94,3 @@ def check_image(
             where=name,
             remedy=remedy,
         )
-
-

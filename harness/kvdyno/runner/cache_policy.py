@@ -29,8 +29,8 @@ exec "$@"
 def warmed(store: Path, argv: Sequence[str]) -> list[str]:
     """`argv` behind a reader of the whole store.
 
-    It runs where `argv` will, inside the cage: pages are charged to the first process that touches them, so only such
-    a reader's are the run's own, under its cap.
+    It runs where `argv` will, inside the cage: pages are charged to the first process that touches them, so
+    only such a reader's are the run's own, under its cap.
     """
     return ["/bin/sh", "-c", _READ_THEN_EXEC, str(store), *argv]
 

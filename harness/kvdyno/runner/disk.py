@@ -117,8 +117,8 @@ def first_special_file(folder: Path) -> Path | None:
 def evict(folder: Path) -> None:
     """Write back what is dirty below `folder`, then drop its pages from the cache.
 
-    Pages belong to the first process that touches them: left in the cache, what the harness copied would be free
-    memory for the engine, outside its cap.
+    Pages belong to the first process that touches them: left in the cache, what the harness copied would be
+    free memory for the engine, outside its cap.
     """
     for path in files_below(folder):
         evict_file(path)

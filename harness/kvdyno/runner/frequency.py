@@ -1,7 +1,8 @@
 """CPU frequency for a sweep: governor and turbo are set, and put back exactly, also after kill -9.
 
-What was in force is written durably to one file of the machine before anything is changed. A process that finds that
-file without a living owner puts the settings back. `root` is where `proc`, `sys` and `var` are looked for.
+What was in force is written durably to one file of the machine before anything is changed. A process that
+finds that file without a living owner puts the settings back. `root` is where `proc`, `sys` and `var` are
+looked for.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from kvdyno.model.options import parse_value, value_text
 from kvdyno.model.project import Project
 from kvdyno.model.properties import read_properties
 from kvdyno.model.units import format_bytes
-from kvdyno.model.versions import SYSTEM, build_remedy, read_versions, split_version
+from kvdyno.model.versions import SYSTEM, build_remedy, read_versions, split_version, versioned
 from kvdyno.model.words import unknown
 
 from .document import Mistakes, Place

@@ -1,4 +1,4 @@
-"""What an image's build sees of a version: its archive, its options, its recipe, and nothing for a package."""
+"""What an image's build sees of a version: archive, options, recipe; and nothing for a package."""
 
 from __future__ import annotations
 

@@ -13,8 +13,8 @@ from fakes.projects import make_project
 
 from kvdyno import pipeline
 from kvdyno.errors import EngineError, UsageError
-from kvdyno.model.sources import source_sha256
 from kvdyno.model.project import Project
+from kvdyno.model.sources import source_sha256
 from kvdyno.runner import docker
 from kvdyno.store import lock
 
