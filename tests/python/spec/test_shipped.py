@@ -11,6 +11,7 @@ from kvdyno.catalog import discover
 from kvdyno.model.axes import RUNS_OPERATIONS
 from kvdyno.model.project import Project
 from kvdyno.model.properties import read_properties
+from kvdyno.model.versions import SYSTEM, read_versions, versioned
 from kvdyno.plan import estimate, make_plan, select
 from kvdyno.spec import list_experiments, load_experiment, load_profiles
 from kvdyno.spec.form import (
@@ -30,6 +31,13 @@ PROJECT = Project.find(start=Path(__file__))
 
 
 CATALOG = dict(discover(PROJECT))
+# Versions stand for themselves here: what they are built of is no matter to a plan.
+CATALOG |= {
+    versioned(engine, version): replace(CATALOG[engine], binary_sha256=f"{number:064x}")
+    for number, (library, version) in enumerate(read_versions(PROJECT).all())
+    for engine in read_versions(PROJECT).libraries[library].engines
+}
+CATALOG |= {versioned(name, SYSTEM): CATALOG[name] for name in ("rocksdb", "leveldb")}
 CATALOG |= {
     f"docker:{name}": replace(engine, image="sha256:0", binary_sha256=engine.binary_sha256[::-1])
     for name, engine in CATALOG.items()
@@ -72,7 +80,7 @@ def test_quickstart_is_quick_and_bigger_than_memory() -> None:
 def test_a_repetition_of_debt_takes_about_an_hour() -> None:
     experiment = load_experiment("debt", project=PROJECT, catalog=CATALOG, profile="small")
     plan = make_plan(experiment, catalog=CATALOG, project=PROJECT)
-    assert {point.axes["volume"] for point in plan.points} == {1, 2, 4, 7, 10}
+    assert {point.axes["volume"] for point in plan.points} == {1, 2, 4, 10}
     assert estimate(select(plan, repeat=1)).seconds < 90 * 60
 
 
