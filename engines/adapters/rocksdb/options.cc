@@ -149,7 +149,6 @@ Status LoadFile(Options* ours, rocksdb::Options* result) {
 
 }  // namespace
 
-// NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): VisitPairs sets the members
 Options::Options() {
   rocksdb::Options db;
   const std::unique_ptr<rocksdb::TableFactory> factory(rocksdb::NewBlockBasedTableFactory());

@@ -11,7 +11,7 @@ from docker.errors import ImageNotFound
 from kvdyno.errors import EngineError
 from kvdyno.model import image as contract
 from kvdyno.model.project import Project
-from kvdyno.model.versions import version_sha256
+from kvdyno.model.versions import split_version, version_sha256
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ def image_states(
     architecture = client.version()["Arch"]
     names = engines or contract.names_of_images(project)
     states = (_state(client, project, name, architecture=architecture) for name in names)
-    return tuple(state for state in states if engines or state.id or "@" not in state.engine)
+    return tuple(state for state in states if engines or state.id or not split_version(state.engine)[1])
 
 
 def _state(client: docker.DockerClient, project: Project, engine: str, *, architecture: str) -> ImageState:

@@ -49,7 +49,7 @@ _YCSB_LINE = re.compile(r"^(Load|Run) throughput\(ops/sec\): ([\d.eE+]+)", re.MU
 class Side(Protocol):
     """A tool with an engine and an empty folder for its store, on which it does one step after the other.
 
-    `version` is the engine's, "" while the tool has not told it.
+    `version` is the engine's; empty until the tool has reported it.
     """
 
     version: str

@@ -96,7 +96,10 @@ def test_it_adds_to_its_base_only_what_it_says(machine: DockerClient, base: Base
     assert added - libraries - folders - {driver} == {"etc/group", "etc/passwd", "data", "output"}
 
 
-@pytest.mark.skipif(os.environ.get("KVDYNO_TEST_VERSIONS") != "1", reason="fetches an archive")
+@pytest.mark.skipif(
+    os.environ.get("KVDYNO_TEST_VERSIONS") != "1",
+    reason="fetches an archive: KVDYNO_TEST_VERSIONS=1 asks for it",
+)
 def test_a_version_is_built_from_its_archive(machine: DockerClient, base: Base) -> None:
     here = Project.find()
     listed = read_versions(here).libraries["leveldb"].versions["1.23"]
