@@ -163,6 +163,9 @@ class PosixFileSystem final : public FileSystem {
   Status Lock(const std::string& path, std::unique_ptr<DirectoryLock>* lock) override {
     return LockDirectory(path, lock);
   }
+  Status LockShared(const std::string& path, std::unique_ptr<DirectoryLock>* lock) override {
+    return LockDirectoryShared(path, lock);
+  }
 };
 
 }  // namespace

@@ -260,6 +260,24 @@ TEST_F(PosixFileSystemTest, AForkedChildNeitherReleasesNorKeepsTheLock) {
   EXPECT_EQ(waitpid(child, nullptr, 0), child);
 }
 
+TEST_F(PosixFileSystemTest, SharedLocksExcludeOnlyTheOther) {
+  std::unique_ptr<DirectoryLock> alone, shared[2];
+  ASSERT_TRUE(files_->LockShared(directory_, &shared[0]).ok());
+  EXPECT_EQ(shared[0], nullptr) << "there is no file yet, and none is made";
+  EXPECT_EQ(Names(), std::vector<std::string>{});
+  ASSERT_TRUE(files_->Lock(directory_, &alone).ok());
+  const Status busy = files_->LockShared(directory_, &shared[0]);
+  EXPECT_EQ(busy.code(), Code::kBusy) << busy.ToString();
+  EXPECT_NE(busy.message().find("process " + std::to_string(::getpid())), std::string::npos);
+  alone.reset();
+  for (auto& each : shared) ASSERT_TRUE(files_->LockShared(directory_, &each).ok());
+  const Status read = files_->Lock(directory_, &alone);
+  EXPECT_EQ(read.code(), Code::kBusy);
+  EXPECT_NE(read.message().find("one that only reads"), std::string::npos) << read.ToString();
+  for (auto& each : shared) each.reset();
+  EXPECT_TRUE(files_->Lock(directory_, &alone).ok());
+}
+
 TEST_F(PosixFileSystemTest, LockEndsWithItsProcess) {
   EXPECT_EQ(InChild([&] {
               std::unique_ptr<DirectoryLock> lock;
@@ -402,6 +420,26 @@ TEST_F(TinyMountTest, AFullDiskIsNoSpaceUntilThereIsRoomAgain) {
   ASSERT_TRUE(files_->Remove(Path("m")).ok());
   EXPECT_TRUE(out->Append("y").ok());
   EXPECT_EQ(Content(Path("f")), half + "y");
+}
+
+// Where a mapped page finds no block, a store to it is answered with a signal.
+TEST_F(TinyMountTest, PopulateTellsWhatAStoreWouldDieOf) {
+  if (!Mount(0)) GTEST_SKIP() << "cannot mount a tmpfs here: " << std::strerror(errno);
+  std::unique_ptr<MappedFile> mapped;
+  ASSERT_TRUE(files_->Map(Path("m"), 32768, &mapped).ok());
+  EXPECT_TRUE(mapped->Populate(0, 32768).ok());
+  ASSERT_TRUE(files_->PunchHole(Path("m"), 0, 32768).ok());
+  std::unique_ptr<WritableFile> out;
+  ASSERT_TRUE(files_->Create(Path("f"), false, &out).ok());
+  while (out->Append(std::string(4096, 'x')).ok()) {
+  }
+  const Status status = mapped->Populate(4096, 100);
+  if (status.ok()) GTEST_SKIP() << "this kernel cannot tell";
+  EXPECT_EQ(status.code(), Code::kIoError) << status.ToString();
+  out.reset();
+  ASSERT_TRUE(files_->Remove(Path("f")).ok());
+  EXPECT_TRUE(mapped->Populate(4096, 100).ok());
+  mapped->data()[4096] = 'y';
 }
 
 TEST_F(TinyMountTest, ReadOnlyMediaCanBeLockedAndRead) {

@@ -130,6 +130,28 @@ PosixMappedFile::PosixMappedFile(std::string path, Descriptor file, char* data, 
 
 PosixMappedFile::~PosixMappedFile() { ::munmap(data_, size_); }
 
+Status PosixMappedFile::Populate(size_t offset, size_t length) {
+#ifdef MADV_POPULATE_WRITE
+  const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  const size_t from = offset / page * page;
+  const size_t to = std::min(size_, offset + length);
+  const int done =
+      Uninterrupted([&] { return ::madvise(data_ + from, to - from, MADV_POPULATE_WRITE); });
+  // The kernel says EFAULT where a store would have been answered with SIGBUS.
+  if (done != 0 && errno == EFAULT) {
+    return Status::IoError("populate " + path_ + " at " + std::to_string(offset) + ": expected " +
+                           std::to_string(length) +
+                           " bytes that can be stored to, got none: is the file system full, or "
+                           "its medium damaged?");
+  }
+  if (done != 0 && errno != EINVAL) return ErrnoStatus("populate", path_, errno);
+#else
+  static_cast<void>(offset);
+  static_cast<void>(length);
+#endif
+  return Status::Ok();
+}
+
 Status PosixMappedFile::Sync(size_t offset, size_t length) {
   if (sync_failed_.load()) return SyncFailedBefore(path_);
   static const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));

@@ -80,6 +80,7 @@ class PosixMappedFile final : public MappedFile {
   ~PosixMappedFile() override;
   char* data() override { return data_; }
   size_t size() const override { return size_; }
+  Status Populate(size_t offset, size_t length) override;
   Status Sync(size_t offset, size_t length) override;
 
  private:

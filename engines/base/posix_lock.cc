@@ -48,24 +48,47 @@ void TellHolder(const Descriptor& file) {
   [[maybe_unused]] const ssize_t told = ::pwrite(file.get(), text.data(), text.size(), 0);
 }
 
+// False with errno.
+bool TryLock(const Descriptor& file, int operation) {
+  return Uninterrupted([&] { return ::flock(file.get(), operation | LOCK_NB); }) == 0;
+}
+
+Descriptor OpenLock(const std::string& path, int flags) {
+  return Descriptor(
+      Uninterrupted([&] { return ::open(path.c_str(), flags | O_CLOEXEC, kFileMode); }));
+}
+
 }  // namespace
 
 Status LockDirectory(const std::string& directory, std::unique_ptr<DirectoryLock>* lock) {
   const std::string path = directory + "/LOCK";
-  const auto open = [&](int flags) {
-    return Descriptor(
-        Uninterrupted([&] { return ::open(path.c_str(), flags | O_CLOEXEC, kFileMode); }));
-  };
-  Descriptor file = open(O_RDWR | O_CREAT);
+  Descriptor file = OpenLock(path, O_RDWR | O_CREAT);
   // Read-only media: an existing file can be locked all the same.
   const bool read_only = !file.open() && errno == EROFS;
-  if (read_only) file = open(O_RDONLY);
+  if (read_only) file = OpenLock(path, O_RDONLY);
   if (!file.open()) return ErrnoStatus("open", path, read_only ? EROFS : errno);
-  if (Uninterrupted([&] { return ::flock(file.get(), LOCK_EX | LOCK_NB); }) != 0) {
+  if (!TryLock(file, LOCK_EX)) {
     if (errno != EWOULDBLOCK) return ErrnoStatus("flock", path, errno);
-    return Status::Busy("lock " + path + ": expected no other user, got " + Holder(file));
+    const std::string user = TryLock(file, LOCK_SH) ? "one that only reads" : Holder(file);
+    return Status::Busy("lock " + path + ": expected no other user, got " + user);
   }
   if (!read_only) TellHolder(file);
+  *lock = std::make_unique<PosixDirectoryLock>(std::move(file));
+  return Status::Ok();
+}
+
+Status LockDirectoryShared(const std::string& directory, std::unique_ptr<DirectoryLock>* lock) {
+  const std::string path = directory + "/LOCK";
+  Descriptor file = OpenLock(path, O_RDONLY);
+  if (!file.open() && errno == ENOENT) {
+    lock->reset();
+    return Status::Ok();
+  }
+  if (!file.open()) return ErrnoStatus("open", path, errno);
+  if (!TryLock(file, LOCK_SH)) {
+    if (errno != EWOULDBLOCK) return ErrnoStatus("flock", path, errno);
+    return Status::Busy("lock " + path + ": expected no writer, got " + Holder(file));
+  }
   *lock = std::make_unique<PosixDirectoryLock>(std::move(file));
   return Status::Ok();
 }

@@ -88,6 +88,10 @@ class FaultFileSystem::State::Mapping final : public MappedFile {
 
   char* data() override { return base_->data(); }
   size_t size() const override { return base_->size(); }
+  Status Populate(size_t offset, size_t length) override {
+    Status status = state_->Ask("populate mapping", path_);
+    return status.ok() ? base_->Populate(offset, length) : status;
+  }
   Status Sync(size_t offset, size_t length) override {
     Status status = state_->Ask("sync mapping", path_);
     return status.ok() ? base_->Sync(offset, length) : status;
@@ -201,6 +205,11 @@ bool FaultFileSystem::Exists(const std::string& path) { return state_->base->Exi
 Status FaultFileSystem::Lock(const std::string& path, std::unique_ptr<DirectoryLock>* lock) {
   Status status = state_->Ask("lock", path);
   return status.ok() ? state_->base->Lock(path, lock) : status;
+}
+
+Status FaultFileSystem::LockShared(const std::string& path, std::unique_ptr<DirectoryLock>* lock) {
+  Status status = state_->Ask("lock", path);
+  return status.ok() ? state_->base->LockShared(path, lock) : status;
 }
 
 }  // namespace kvdyno::testing

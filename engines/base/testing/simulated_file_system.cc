@@ -277,6 +277,18 @@ Status SimulatedFileSystem::Lock(const std::string& path, std::unique_ptr<Direct
     std::unique_ptr<WritableFile> created;
     if (Status status = Create(file, false, &created); !status.ok()) return status;
   }
+  return TakeLock(path, false, lock);
+}
+
+Status SimulatedFileSystem::LockShared(const std::string& path,
+                                       std::unique_ptr<DirectoryLock>* lock) {
+  if (Exists(path + "/LOCK")) return TakeLock(path, true, lock);
+  lock->reset();
+  return Status::Ok();
+}
+
+Status SimulatedFileSystem::TakeLock(const std::string& path, bool shared,
+                                     std::unique_ptr<DirectoryLock>* lock) {
   std::unique_ptr<DirectoryLock> taken;  // what *lock was is released without the lock
   {
     const std::lock_guard guard(disk_->mutex);
@@ -284,10 +296,13 @@ Status SimulatedFileSystem::Lock(const std::string& path, std::unique_ptr<Direct
     Status status = disk_->CheckPower("lock", path, kByPath);
     if (status.ok()) status = disk_->FindDirectory("lock", path, &directory);
     if (!status.ok()) return status;
-    if (disk_->locked.contains(directory)) {
-      return Status::Busy(Complaint("lock", file, "expected no other user, got this same process"));
+    const bool busy =
+        disk_->locked.contains(directory) || (!shared && disk_->locked_shared.contains(directory));
+    if (busy) {
+      return Status::Busy(
+          Complaint("lock", path + "/LOCK", "expected no other user, got this same process"));
     }
-    taken = std::make_unique<SimulatedLock>(disk_, directory);
+    taken = std::make_unique<SimulatedLock>(disk_, directory, shared);
   }
   *lock = std::move(taken);
   return Status::Ok();

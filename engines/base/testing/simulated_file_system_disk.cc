@@ -38,6 +38,7 @@ void SimulatedDisk::LosePower(Loss with) {
   ++power_on;
   calls_left = 0;
   locked.clear();
+  locked_shared.clear();
   nameless.clear();
   tree.Settle(with, &choices);
 }

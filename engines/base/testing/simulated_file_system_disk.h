@@ -55,7 +55,8 @@ class SimulatedDisk {
   Loss loss_then = Loss::kDropAll;
   uint64_t capacity = UINT64_MAX;
   bool read_only = false;
-  std::set<NodePtr> locked;    // directories
+  std::set<NodePtr> locked;  // directories, by one alone
+  std::multiset<NodePtr> locked_shared;
   std::set<NodePtr> nameless;  // removed files that are still open and take up space
 };
 

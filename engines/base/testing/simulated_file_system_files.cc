@@ -131,14 +131,26 @@ Status SimulatedMappedFile::Sync(size_t offset, size_t length) {
   });
 }
 
-SimulatedLock::SimulatedLock(std::shared_ptr<SimulatedDisk> disk, NodePtr directory)
-    : disk_(std::move(disk)), power_on_(disk_->power_on), directory_(std::move(directory)) {
-  disk_->locked.insert(directory_);
+SimulatedLock::SimulatedLock(std::shared_ptr<SimulatedDisk> disk, NodePtr directory, bool shared)
+    : disk_(std::move(disk)),
+      power_on_(disk_->power_on),
+      directory_(std::move(directory)),
+      shared_(shared) {
+  if (shared_) {
+    disk_->locked_shared.insert(directory_);
+  } else {
+    disk_->locked.insert(directory_);
+  }
 }
 
 SimulatedLock::~SimulatedLock() {
   const std::lock_guard guard(disk_->mutex);
-  if (power_on_ == disk_->power_on) disk_->locked.erase(directory_);
+  if (power_on_ != disk_->power_on) return;
+  if (shared_) {
+    disk_->locked_shared.erase(disk_->locked_shared.find(directory_));
+  } else {
+    disk_->locked.erase(directory_);
+  }
 }
 
 }  // namespace kvdyno::testing

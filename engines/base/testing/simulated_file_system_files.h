@@ -60,6 +60,7 @@ class SimulatedMappedFile final : public MappedFile {
   ~SimulatedMappedFile() override;
   char* data() override { return memory_.get(); }
   size_t size() const override { return size_; }
+  Status Populate(size_t /*offset*/, size_t /*length*/) override { return Status::Ok(); }
   using MappedFile::Sync;
   Status Sync(size_t offset, size_t length) override;
 
@@ -72,13 +73,14 @@ class SimulatedMappedFile final : public MappedFile {
 
 class SimulatedLock final : public DirectoryLock {
  public:
-  SimulatedLock(std::shared_ptr<SimulatedDisk> disk, NodePtr directory);
+  SimulatedLock(std::shared_ptr<SimulatedDisk> disk, NodePtr directory, bool shared);
   ~SimulatedLock() override;
 
  private:
   const std::shared_ptr<SimulatedDisk> disk_;
   const uint64_t power_on_;
   const NodePtr directory_;
+  const bool shared_;
 };
 
 }  // namespace kvdyno::testing

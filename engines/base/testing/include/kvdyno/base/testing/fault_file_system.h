@@ -51,6 +51,7 @@ class FaultFileSystem final : public FileSystem {
   Status Size(const std::string& path, uint64_t* size) override;
   bool Exists(const std::string& path) override;
   Status Lock(const std::string& path, std::unique_ptr<DirectoryLock>* lock) override;
+  Status LockShared(const std::string& path, std::unique_ptr<DirectoryLock>* lock) override;
 
  private:
   struct State;

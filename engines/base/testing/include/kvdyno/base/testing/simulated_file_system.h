@@ -61,8 +61,11 @@ class SimulatedFileSystem final : public FileSystem {
   Status Size(const std::string& path, uint64_t* size) override;
   bool Exists(const std::string& path) override;
   Status Lock(const std::string& path, std::unique_ptr<DirectoryLock>* lock) override;
+  Status LockShared(const std::string& path, std::unique_ptr<DirectoryLock>* lock) override;
 
  private:
+  Status TakeLock(const std::string& path, bool shared, std::unique_ptr<DirectoryLock>* lock);
+
   std::shared_ptr<SimulatedDisk> disk_;
 };
 
