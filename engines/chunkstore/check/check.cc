@@ -150,12 +150,15 @@ void CheckRing(kvdyno::FileSystem* files, const std::string& directory, const Ma
     options.stage_size = std::max<size_t>(options.stage_size, size);
     ++report->files;
   }
-  if (options.stage_size == 0) return;  // never written with files
   RingRecovery recovery;
   std::unique_ptr<Ring> ring;
-  Status status =
-      Ring::Open(options, state.flushed_sequence, state.epochs, false, &recovery, &ring);
-  if (status.ok()) status = recovery.Follows(state.flushed_version, directory);
+  Status status;
+  if (options.stage_size > 0) {  // else never written with files
+    status = Ring::Open(options, state.flushed_sequence, state.epochs, false, &recovery, &ring);
+  }
+  if (status.ok()) {
+    status = recovery.Follows(state.flushed_version, state.begun_sequence(), directory);
+  }
   if (!status.ok()) {
     report->problems.push_back(Line(status));
     return;

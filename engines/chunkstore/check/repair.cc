@@ -204,10 +204,17 @@ class Repair {
       options.stage_size = std::max<size_t>(options.stage_size, size);
       ++report_->files;
     }
-    if (options.stage_size == 0) return Status::Ok();
     const ManifestState& state = salvaged_.state;
-    const Status status = Ring::Open(options, salvaged_.exact ? state.flushed_sequence : 0,
-                                     state.epochs, true, &ring_recovery_, &ring_);
+    Status status;
+    if (options.stage_size > 0) {
+      status = Ring::Open(options, salvaged_.exact ? state.flushed_sequence : 0, state.epochs, true,
+                          &ring_recovery_, &ring_);
+    }
+    if (status.ok() && salvaged_.exact) {
+      const Status whole =
+          ring_recovery_.Follows(state.flushed_version, state.begun_sequence(), directory_);
+      if (!whole.ok()) report_->problems.push_back(Line(whole) + "; lost what it held");
+    }
     if (!status.ok()) {
       report_->problems.push_back(Line(status) + "; lost what was not flushed");
     } else if (!ring_recovery_.dropped_reason.empty()) {

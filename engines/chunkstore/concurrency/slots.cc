@@ -1,10 +1,11 @@
 #include "concurrency/slots.h"
 
 #include <algorithm>
-#include <chrono>
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include "concurrency/backoff.h"
 
 namespace chunkstore {
 
@@ -24,28 +25,6 @@ namespace chunkstore {
 // T.
 
 namespace {
-
-// Waits for another thread: it is about to finish, or it needs this processor, or it is slow.
-class Backoff {
- public:
-  void Wait() {
-    ++rounds_;
-    if (rounds_ <= kSpins) {
-#if defined(__x86_64__)
-      __builtin_ia32_pause();
-#endif
-    } else if (rounds_ <= kSpins + kYields) {
-      std::this_thread::yield();
-    } else {
-      std::this_thread::sleep_for(std::chrono::microseconds(50));
-    }
-  }
-
- private:
-  static constexpr int kSpins = 64;
-  static constexpr int kYields = 16;
-  int rounds_ = 0;
-};
 
 // Where this thread found a free slot last, in whatever Slots that was. Threads start apart, and
 // low, so that scans of the slots are short.
@@ -105,6 +84,16 @@ void Slots::WaitForPending(Version version) const {
       backoff.Wait();
     }
   }
+}
+
+Version Slots::SettledUpTo(Version now) const {
+  Version settled = now;
+  const size_t used = used_slots_.load();
+  for (size_t i = 0; i < used; ++i) {
+    const Version pending = slots_[i].pending.load(std::memory_order_acquire);
+    if (pending != 0) settled = std::min(settled, pending - 1);
+  }
+  return settled;
 }
 
 void Slots::Retire(std::function<void()> release) {

@@ -45,6 +45,8 @@ class Slots {
 
   // Returns when no write at or below `version` is pending. Not from inside a pending write.
   void WaitForPending(Version version) const;
+  // The last version up to which no write is pending: `now`, which the clock has reached, or less.
+  Version SettledUpTo(Version now) const;
 
   // Runs `release` once every operation that is inside now has left. Never blocks.
   void Retire(std::function<void()> release);

@@ -16,9 +16,12 @@ namespace chunkstore {
 
 class Collector {
  public:
-  // `retained` ascending. `bottom`: nothing older lies below the output, so a deletion with no
-  // older version behind it in the output is dropped.
-  Collector(std::vector<Version> retained, bool bottom)
+  static constexpr Version kNoBottom = 0;
+
+  // `retained` ascending. A deletion at or below `bottom` with no older version behind it in the
+  // output is dropped: nothing older lies below the output, and nothing older can join it later.
+  // kNoBottom: no deletion is dropped.
+  Collector(std::vector<Version> retained, Version bottom)
       : retained_(std::move(retained)), bottom_(bottom) {
     if (Seeded(Bug::kDropsSnapshotVersion)) retained_.clear();
   }
@@ -36,7 +39,7 @@ class Collector {
       return Status::Ok();
     }
     newer_ = entry.version;
-    if (bottom_ && entry.type == EntryType::kDeletion) {
+    if (entry.type == EntryType::kDeletion && entry.version <= bottom_) {
       has_deletion_ = true;  // of deletions on top of each other the oldest says it all
       deletion_ = entry.version;
       return Status::Ok();
@@ -60,7 +63,7 @@ class Collector {
   }
 
   std::vector<Version> retained_;
-  bool bottom_;
+  Version bottom_;
   std::string key_;
   bool has_key_ = false;
   Version newer_ = 0;  // the last kept version of key_

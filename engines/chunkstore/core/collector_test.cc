@@ -36,7 +36,7 @@ Kept Deleted(const std::string& key, Version version) {
 
 std::vector<Kept> Collect(const std::vector<Kept>& entries, std::vector<Version> retained,
                           bool bottom) {
-  Collector collector(std::move(retained), bottom);
+  Collector collector(std::move(retained), bottom ? kNewest : Collector::kNoBottom);
   std::vector<Kept> kept;
   const auto emit = [&kept](const Entry& entry) {
     kept.push_back({std::string(entry.key), std::string(entry.value), entry.version, entry.type});
@@ -112,6 +112,21 @@ TEST(Collector, DropsDeletionsOnTopOfEachOther) {
             (std::vector<Kept>{Deleted("a", 5), Value("a", 3)}));
 }
 
+TEST(Collector, KeepsADeletionThatAnOlderWriteMayStillJoin) {
+  std::vector<Version> kept;
+  const auto emit = [&kept](const Entry& entry) {
+    kept.push_back(entry.version);
+    return Status::Ok();
+  };
+  Collector collector({}, 5);
+  for (const Version version : std::vector<Version>{9, 6, 5, 3}) {
+    ASSERT_TRUE(collector.Add({"a", "", version, EntryType::kDeletion}, emit).ok());
+  }
+  ASSERT_TRUE(collector.Add({"b", "", 5, EntryType::kDeletion}, emit).ok());
+  ASSERT_TRUE(collector.Add({"c", "", 6, EntryType::kDeletion}, emit).ok());
+  EXPECT_EQ(kept, (std::vector<Version>{9, 6})) << "of a only the newest: nobody reads below it";
+}
+
 TEST(Collector, TellsKeysApart) {
   const std::vector<Kept> all = {Deleted("", 3), Deleted("a", 9), Value(std::string("a\0", 2), 2),
                                  Deleted("b", 9)};
@@ -120,7 +135,7 @@ TEST(Collector, TellsKeysApart) {
 }
 
 TEST(Collector, HandsOnErrors) {
-  Collector collector({1}, true);
+  Collector collector({1}, kNewest);
   const auto refuse = [](const Entry&) { return Status::NoSpace("full"); };
   EXPECT_EQ(collector.Add({"a", "v", 9, EntryType::kValue}, refuse).code(), Code::kNoSpace);
   EXPECT_TRUE(collector.Add({"b", "", 9, EntryType::kDeletion}, refuse).ok()) << "held back";

@@ -46,6 +46,7 @@ enum class Count : uint8_t {
   kMunkLoads,
   kMunkEvictions,
   kMunkBytesLoaded,
+  kLogsWarmed,
   kCheckpoints,
   kRingBytes,
   kManifestBytes,

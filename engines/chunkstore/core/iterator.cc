@@ -49,15 +49,9 @@ std::string_view RowBuffer::value(size_t i) const {
 StoreIterator::StoreIterator(State* state, Reader* reader, const ReadOptions& options)
     : state_(state),
       reader_(reader),
-      version_(options.snapshot != nullptr ? options.snapshot->version()
-                                           : state->snapshots.Acquire()),
-      owns_version_(options.snapshot == nullptr),
+      moment_(Hold(&state->snapshots, options.snapshot)),
       fill_cache_(options.fill_cache) {
-  state_->slots.WaitForPending(version_);
-}
-
-StoreIterator::~StoreIterator() {
-  if (owns_version_) state_->snapshots.Release(version_);
+  state_->slots.WaitForPending(moment_.version());
 }
 
 void StoreIterator::SetBounds(std::string_view lower, std::string_view upper) {
@@ -100,14 +94,12 @@ void StoreIterator::Prev() {
   FillBefore(end);
 }
 
-bool StoreIterator::Closed() {
-  if (!state_->closed.load(std::memory_order_relaxed)) return false;
-  status_ = Status::InvalidArgument("iterate " + state_->directory + ": the store is closed");
-  return true;
-}
-
 void StoreIterator::FillFrom(std::string_view from) {
-  if (Closed()) return;
+  const CallGate::Call call(&state_->gate);
+  if (!call.open()) {
+    status_ = state_->ClosedError("iterate");
+    return;
+  }
   buffer_.Clear();
   at_ = 0;
   if (!upper_.empty() && from >= upper_) {
@@ -115,10 +107,11 @@ void StoreIterator::FillFrom(std::string_view from) {
     return;
   }
   const Reader::Range range{from, upper_, window_rows_, fill_cache_};
-  status_ = reader_->Rows(range, version_, [this](std::string_view key, std::string_view value) {
-    buffer_.Add(key, value);
-    return buffer_.size() < window_rows_ && buffer_.bytes() < kWindowBytes;
-  });
+  status_ =
+      reader_->Rows(range, moment_.version(), [this](std::string_view key, std::string_view value) {
+        buffer_.Add(key, value);
+        return buffer_.size() < window_rows_ && buffer_.bytes() < kWindowBytes;
+      });
 }
 
 // Walks [from, end) upwards and keeps its last rows; returns how many there were.
@@ -128,21 +121,26 @@ size_t StoreIterator::CollectBefore(std::string_view from, std::string_view end,
   size_t rows = 0;
   std::vector<std::string> fences;
   const Reader::Range range{from, end, expected, fill_cache_};
-  status_ = reader_->Rows(range, version_, [&](std::string_view key, std::string_view value) {
-    if (++rows % kFenceDistance == 0) fences.emplace_back(key);
-    buffer_.Add(key, value);
-    if (buffer_.size() >= 2 * kLargestWindow ||
-        (buffer_.bytes() >= 4 * kWindowBytes && buffer_.size() > 1)) {
-      buffer_.KeepLast(buffer_.size() / 2);
-    }
-    return true;
-  });
+  status_ =
+      reader_->Rows(range, moment_.version(), [&](std::string_view key, std::string_view value) {
+        if (++rows % kFenceDistance == 0) fences.emplace_back(key);
+        buffer_.Add(key, value);
+        if (buffer_.size() >= 2 * kLargestWindow ||
+            (buffer_.bytes() >= 4 * kWindowBytes && buffer_.size() > 1)) {
+          buffer_.KeepLast(buffer_.size() / 2);
+        }
+        return true;
+      });
   if (fences.size() > 1) fences_ = std::move(fences);
   return rows;
 }
 
 void StoreIterator::FillBefore(std::string_view bound) {
-  if (Closed()) return;
+  const CallGate::Call call(&state_->gate);
+  if (!call.open()) {
+    status_ = state_->ClosedError("iterate");
+    return;
+  }
   std::string end(bound);
   for (;;) {
     uint64_t expected = window_rows_;

@@ -35,9 +35,8 @@ class RowBuffer {
 
 class StoreIterator final : public Iterator {
  public:
-  // Registers the version itself unless `snapshot` holds it.
+  // Holds its version itself, so that a snapshot it was made with may go.
   StoreIterator(State* state, Reader* reader, const ReadOptions& options);
-  ~StoreIterator() override;
 
   // Rows outside of [lower, upper) do not exist for it; an empty upper has no bound. For Scan.
   void SetBounds(std::string_view lower, std::string_view upper);
@@ -54,15 +53,13 @@ class StoreIterator final : public Iterator {
   Status status() const override { return status_; }
 
  private:
-  bool Closed();                          // and then at an error
   void FillFrom(std::string_view from);   // rows at or after; at_ at the first
   void FillBefore(std::string_view end);  // rows before; at_ at the last. Empty: no bound
   size_t CollectBefore(std::string_view from, std::string_view end, uint64_t expected);
 
   State* state_;
   Reader* reader_;
-  Version version_;
-  bool owns_version_;
+  SnapshotHold moment_;
   bool fill_cache_;
   std::string lower_, upper_;
   RowBuffer buffer_;

@@ -7,6 +7,7 @@
 
 #include "kvdyno/base/clock.h"
 #include "kvdyno/base/hash.h"
+#include "testing/moments.h"
 #include "testing/seeded_bugs.h"
 
 namespace chunkstore {
@@ -26,22 +27,38 @@ void Warm(std::atomic<uint32_t>* heat) {
 
 }  // namespace
 
+// A batch becomes visible to single gets all at once: a get that meets one on its way into the
+// indexes, before it looks or while it does, reads at a moment after it.
 Status Reader::Get(std::string_view key, bool fill_cache, std::string* value) {
-  // A batch becomes visible to single gets all at once: while one is being entered into the
-  // indexes, gets read at a moment before or after it.
-  if (state_.batches_pending.load() != 0) {
+  return Counted(value, [&](Answerer* answerer) {
+    if (state_.gate.closed()) return state_.ClosedError("get");
+    const Batches::Seen before = state_.batches.now();
+    if (before.none_pending()) {
+      Reached(Moment::kGetBegun);
+      Status status = GetPinned(key, kNewest, fill_cache, value, answerer);
+      Reached(Moment::kGetLooked);
+      if (state_.batches.now() == before || Seeded(Bug::kGetSeesHalfABatch)) return status;
+      *answerer = {};
+    }
     const SnapshotHold moment(&state_.snapshots);
     state_.slots.WaitForPending(moment.version());
-    return GetAt(key, moment.version(), fill_cache, value);
-  }
-  return GetAt(key, kNewest, fill_cache, value);
+    return GetPinned(key, moment.version(), fill_cache, value, answerer);
+  });
 }
 
 Status Reader::GetAt(std::string_view key, Version version, bool fill_cache, std::string* value) {
+  return Counted(value, [&](Answerer* answerer) {
+    return GetPinned(key, version, fill_cache, value, answerer);
+  });
+}
+
+template <typename Find>
+Status Reader::Counted(const std::string* value, const Find& find) {
+  const Slots::Pin pin(&state_.slots);
   const bool timed = Counters::TimeThis();
   const uint64_t begin = timed ? kvdyno::NowNs() : 0;
   Answerer answerer;
-  Status status = GetPinned(key, version, fill_cache, value, &answerer);
+  Status status = find(&answerer);
   const uint64_t bytes = status.ok() ? value->size() : 0;
   state_.counters.Get(answerer.by, bytes);
   if (answerer.from_block_cache) state_.counters.Get(Served::kBlockCache, bytes);
@@ -55,7 +72,6 @@ Status Reader::GetAt(std::string_view key, Version version, bool fill_cache, std
 
 Status Reader::GetPinned(std::string_view key, Version version, bool fill_cache, std::string* value,
                          Answerer* answerer) {
-  const Slots::Pin pin(&state_.slots);
   const StageList& stages = *state_.stages.load();
   const Chunk* chunk = state_.map().Find(key);
   Warm(&chunk->heat.reads);
@@ -102,6 +118,7 @@ Status Reader::GetFromFunk(const Chunk& chunk, std::string_view key, uint64_t ha
   const ReadContext context = state_.read_context(fill_cache);
   uint64_t searched = 0;
   if (!funk.log->empty()) {
+    if (!funk.log->warm()) cold_();
     const Status status = funk.log->Lookup(context, key, hash, version, value, result, &searched);
     state_.counters.Add(Count::kLogSearchedBytes, searched);
     if (!status.ok()) return status;
@@ -146,6 +163,7 @@ Status Reader::Rows(const Range& range, Version version, const RowFunction& row)
   std::string position(range.from);
   uint64_t given = 0;
   for (;;) {
+    Reached(Moment::kBetweenPins);
     const Slots::Pin pin(&state_.slots);
     const StageList& stages = *state_.stages.load();
     const Chunk* chunk = state_.map().Find(position);
@@ -156,6 +174,7 @@ Status Reader::Rows(const Range& range, Version version, const RowFunction& row)
     } else {
       const uint64_t wanted = range.expected > given ? range.expected - given : range.expected;
       const size_t span = ExpectedSpan(chunk->funk(), wanted);
+      if (!chunk->funk().log->warm()) cold_();
       cursor = FunkCursor(stages, chunk->funk(), state_.read_context(range.fill_cache), span);
     }
     std::string_view end = range.end;

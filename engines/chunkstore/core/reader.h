@@ -11,6 +11,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "core/state.h"
 
@@ -18,9 +19,10 @@ namespace chunkstore {
 
 class Reader {
  public:
-  explicit Reader(State* state) : state_(*state) {}
+  // `cold` is called, pinned, when a read meets a log without an index.
+  Reader(State* state, std::function<void()> cold) : state_(*state), cold_(std::move(cold)) {}
 
-  // The newest value; NotFound when there is none.
+  // The newest value; NotFound when there is none. Of a closed store InvalidArgument.
   Status Get(std::string_view key, bool fill_cache, std::string* value);
   // At a version that the caller holds, with no pending writes at or below it.
   Status GetAt(std::string_view key, Version version, bool fill_cache, std::string* value);
@@ -50,12 +52,17 @@ class Reader {
     Served by = Served::kNowhere;
     bool from_block_cache = false;
   };
+  // Runs find(answerer) → Status pinned, and counts it. The pin covers the counting: whoever closes
+  // the store waits for all of it.
+  template <typename Find>
+  Status Counted(const std::string* value, const Find& find);
   Status GetPinned(std::string_view key, Version version, bool fill_cache, std::string* value,
                    Answerer* answerer);
   Status GetFromFunk(const Chunk& chunk, std::string_view key, uint64_t hash, Version version,
                      bool fill_cache, std::string* value, Answerer* answerer, LookupResult* result);
 
   State& state_;
+  std::function<void()> cold_;
 };
 
 }  // namespace chunkstore

@@ -9,6 +9,7 @@
 #include <set>
 #include <vector>
 
+#include "chunkstore/store.h"
 #include "core/entry.h"
 
 namespace chunkstore {
@@ -24,6 +25,11 @@ class Snapshots {
     const Version version = clock_->load();
     live_.insert(version);
     return version;
+  }
+  // A version that somebody holds now, registered once more.
+  void AcquireAt(Version version) {
+    const std::lock_guard lock(mutex_);
+    live_.insert(version);
   }
   void Release(Version version) {
     const std::lock_guard lock(mutex_);
@@ -53,6 +59,10 @@ class SnapshotHold {
  public:
   explicit SnapshotHold(Snapshots* snapshots)
       : snapshots_(snapshots), version_(snapshots->Acquire()) {}
+  // A version that somebody holds now.
+  SnapshotHold(Snapshots* snapshots, Version version) : snapshots_(snapshots), version_(version) {
+    snapshots->AcquireAt(version);
+  }
   ~SnapshotHold() { snapshots_->Release(version_); }
   SnapshotHold(const SnapshotHold&) = delete;
   SnapshotHold& operator=(const SnapshotHold&) = delete;
@@ -62,5 +72,11 @@ class SnapshotHold {
   Snapshots* snapshots_;
   Version version_;
 };
+
+// What a read at the user's snapshot, or at this moment if there is none, holds while it lasts.
+inline SnapshotHold Hold(Snapshots* snapshots, const Snapshot* snapshot) {
+  if (snapshot == nullptr) return SnapshotHold(snapshots);
+  return SnapshotHold(snapshots, snapshot->version());
+}
 
 }  // namespace chunkstore

@@ -13,6 +13,11 @@ State::~State() {
   delete stages.load();
 }
 
+Status State::ClosedError(const char* operation) const {
+  return Status::InvalidArgument(std::string(operation) + " " + directory +
+                                 ": the store is closed");
+}
+
 Status State::fatal() const {
   if (!has_fatal.load(std::memory_order_acquire)) return Status::Ok();
   const std::lock_guard lock(error_mutex_);

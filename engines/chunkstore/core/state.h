@@ -9,11 +9,11 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
-#include <shared_mutex>
 #include <string>
 #include <vector>
 
 #include "chunkstore/options.h"
+#include "concurrency/call_gate.h"
 #include "concurrency/slots.h"
 #include "core/chunk.h"
 #include "core/counters.h"
@@ -32,6 +32,24 @@ struct StageList {
   std::vector<std::shared_ptr<Stage>> stages;
 };
 
+// Writes of several operations: those that are not yet in all indexes, and how many ever began.
+class Batches {
+ public:
+  struct Seen {
+    uint64_t begun_and_pending;
+    bool none_pending() const { return (begun_and_pending & kPendingMask) == 0; }
+    bool operator==(const Seen&) const = default;
+  };
+  void Begin() { counts_.fetch_add(kOneBegun | 1); }
+  void End() { counts_.fetch_sub(1); }
+  // Two equal ones with none pending: whoever looked in between saw no part of a batch.
+  Seen now() const { return {counts_.load()}; }
+
+ private:
+  static constexpr uint64_t kOneBegun = uint64_t{1} << 32, kPendingMask = kOneBegun - 1;
+  std::atomic<uint64_t> counts_{0};
+};
+
 struct State {
   explicit State(const Options& resolved)
       : options(resolved), spare_pages(resolved.chunk_size * 3 / 2) {}
@@ -44,8 +62,8 @@ struct State {
   SparePages spare_pages;  // of munks; before all that may hold some
 
   // --- time
-  std::atomic<Version> clock{0};             // the last version given out; grows under write_mutex
-  std::atomic<uint32_t> batches_pending{0};  // multi-key writes that are not yet in all indexes
+  std::atomic<Version> clock{0};  // the last version given out; grows under write_mutex
+  Batches batches;
   Slots slots;
   Snapshots snapshots{&clock};
 
@@ -79,9 +97,11 @@ struct State {
   Status flush_error() const;
   void SetFlushError(const Status& status);
   std::atomic<bool> has_fatal{false};
-  std::atomic<bool> closed{false};  // set once; calls answer InvalidArgument
-  // Shared by calls that outlast their pin, and by writers that wait; Close waits for all of them.
-  std::shared_mutex calls;
+  // Closed: calls answer InvalidArgument. Every call is inside but a get of the newest value, which
+  // looks at it pinned.
+  CallGate gate;
+  // What a call that comes too late answers.
+  Status ClosedError(const char* operation) const;
 
   const ChunkMap& map() const { return *chunks.load(); }
   ReadContext read_context(bool fill_cache) {

@@ -10,6 +10,7 @@
 
 #include "kvdyno/base/clock.h"
 #include "stage/record.h"
+#include "testing/moments.h"
 #include "testing/seeded_bugs.h"
 
 namespace chunkstore {
@@ -31,17 +32,13 @@ void PublishStages(State* state, const StageList* list) {
   state->slots.RetireObject(state->stages.exchange(list));
 }
 
-Status Writer::CheckOpen() const {
-  if (!state_.closed.load(std::memory_order_relaxed)) return Status::Ok();
-  return Status::InvalidArgument("write " + state_.directory + ": the store is closed");
-}
-
 Status Writer::Write(std::string_view payload, uint32_t count) {
+  const CallGate::Call call(&state_.gate);
+  if (!call.open()) return state_.ClosedError("write");
   if (state_.has_fatal.load(std::memory_order_relaxed)) return state_.fatal();
   SlowDown(payload.size());
   std::unique_lock lock(state_.write_mutex, std::defer_lock);
   LockSoon(&lock);
-  if (Status status = CheckOpen(); !status.ok()) return status;
   if (const Status status = MakeRoom(&lock, payload.size()); !status.ok()) return status;
 
   Version last = 0;
@@ -69,13 +66,14 @@ Status Writer::Append(std::unique_lock<std::mutex>* lock, std::string_view paylo
     return appended;
   }
   // Shown before the clock moves: a reader whose moment includes this write finds it pending.
-  if (count > 1) state_.batches_pending.fetch_add(1);
+  if (count > 1) state_.batches.Begin();
   state_.clock.store(*last);
   lock->unlock();
 
+  Reached(Moment::kWriteShown);
   Enter(stored, first, stage);
   pin.ClearPending();
-  if (count > 1) state_.batches_pending.fetch_sub(1);
+  if (count > 1) state_.batches.End();
   return Status::Ok();
 }
 
@@ -96,7 +94,6 @@ void Writer::Enter(std::string_view stored, Version first, Stage* stage) {
 Status Writer::MakeRoom(std::unique_lock<std::mutex>* lock, size_t payload_bytes) {
   uint64_t begin = 0;
   Status status;
-  std::shared_lock stalled(state_.calls, std::defer_lock);
   while (!state_.active->HasRoom(payload_bytes)) {
     status = RotateLocked();
     if (status.ok()) continue;
@@ -104,8 +101,6 @@ Status Writer::MakeRoom(std::unique_lock<std::mutex>* lock, size_t payload_bytes
     if (begin == 0) {
       begin = kvdyno::NowNs();
       state_.counters.Add(Count::kStalls);
-      // The write lock is held and the store open: no close has got as far as to hold this.
-      if (!stalled.try_lock()) return {Code::kInternal, "write: a close went past a writer"};
     }
     lock->unlock();
     status = work_();
@@ -118,8 +113,8 @@ Status Writer::MakeRoom(std::unique_lock<std::mutex>* lock, size_t payload_bytes
     }
     if (Status fatal = state_.fatal(); !fatal.ok()) status = std::move(fatal);
     if (!status.ok() && !state_.ring->HasFree()) break;
-    if (status = CheckOpen(); !status.ok()) break;
-    status = Status::Ok();
+    status = state_.gate.closed() ? state_.ClosedError("write") : Status::Ok();
+    if (!status.ok()) break;
   }
   if (begin != 0) {
     state_.counters.Add(Count::kStallMicros, (kvdyno::NowNs() - begin) / 1000);

@@ -24,7 +24,7 @@ class Writer {
       : state_(*state), work_(std::move(work)), sealed_(std::move(sealed)) {}
 
   // `count` operations, encoded as in stage/record.h. Returns when the write is as durable as
-  // Options::durability promises.
+  // Options::durability promises. Of a closed store InvalidArgument.
   Status Write(std::string_view payload, uint32_t count);
 
   // Everything written before survives a power loss.
@@ -34,7 +34,6 @@ class Writer {
   Status Rotate();
 
  private:
-  Status CheckOpen() const;
   Status MakeRoom(std::unique_lock<std::mutex>* lock, size_t payload_bytes);
   Status RotateLocked();
   std::vector<std::string> Separators();

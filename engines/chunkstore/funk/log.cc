@@ -105,6 +105,11 @@ void Log::AddToPieces(uint32_t run, const std::vector<RunKey>& keys, Directory* 
   pieces.push_back(std::move(piece));
 }
 
+Status Log::Warm(const ReadContext& context) const {
+  const Directory* directory = nullptr;
+  return runs_.empty() ? Status::Ok() : Find(context, &directory);
+}
+
 // Makes the directory of a recovered log; once.
 Status Log::Find(const ReadContext& context, const Directory** directory) const {
   *directory = directory_.load(std::memory_order_acquire);
@@ -113,21 +118,41 @@ Status Log::Find(const ReadContext& context, const Directory** directory) const 
   *directory = directory_.load(std::memory_order_acquire);
   if (*directory != nullptr) return Status::Ok();
   auto made = std::make_unique<Directory>();
+  ReadAhead own;
+  ReadContext whole_runs = context;
+  whole_runs.fill_cache = false;
+  if (context.ahead == nullptr) whole_runs.ahead = &own;
+  uint32_t fetched = 0;
   for (uint32_t run = 0; run < runs_.size(); ++run) {
-    if (Status status = Extend(context, run, made.get()); !status.ok()) return status;
+    if (context.ahead == nullptr && run == fetched) {
+      fetched = FetchFrom(run, *context.segments, &own);
+    }
+    if (Status status = Extend(whole_runs, run, made.get()); !status.ok()) return status;
   }
   *directory = made.get();
   directory_.store(made.release(), std::memory_order_release);
   return Status::Ok();
 }
 
-// Reads a run's keys with as few calls as possible.
+// Some runs, each with one call for index and blocks, and those side by side with one for all.
+// Returns behind which.
+uint32_t Log::FetchFrom(uint32_t run, const Segments& segments, ReadAhead* ahead) const {
+  std::vector<ExtentRef> extents;
+  uint64_t bytes = 0;
+  for (; run < runs_.size() && bytes < ReadAhead::kLongestRun; ++run) {
+    const ExtentRef& extent = runs_[run]->extent();
+    bytes += extent.length;
+    if (extent.length <= ReadAhead::kLongestRun) extents.push_back(extent);
+  }
+  ahead->Fetch(segments, std::move(extents));
+  return run;
+}
+
+// Reads a run's keys.
 Status Log::Extend(const ReadContext& context, uint32_t run, Directory* directory) const {
-  ReadContext once = context;
-  once.fill_cache = false;
   std::vector<RunKey> keys;
   keys.reserve(runs_[run]->extent().entries);
-  RunCursor cursor(runs_[run].get(), once, runs_[run]->extent().length);
+  RunCursor cursor(runs_[run].get(), context, runs_[run]->extent().length);
   for (cursor.Seek({}); cursor.Valid(); cursor.Next()) {
     keys.push_back({std::string(cursor.entry().key), cursor.entry().version, cursor.block()});
   }

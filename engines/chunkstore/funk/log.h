@@ -35,6 +35,10 @@ class Log {
   std::unique_ptr<Log> With(std::shared_ptr<const Run> run, const std::vector<RunKey>& keys) const;
 
   bool empty() const { return runs_.empty(); }
+  // False for a recovered log that nobody has read in: the first read will read all of its runs.
+  bool warm() const { return runs_.empty() || directory_.load() != nullptr; }
+  // Makes it warm. `context.ahead` may hold the runs.
+  Status Warm(const ReadContext& context) const;
   uint64_t bytes() const { return bytes_; }  // of all runs on disk
   uint64_t entries() const { return entries_; }
   size_t memory() const;  // of index or filters, if made; shared parts counted whole
@@ -52,6 +56,7 @@ class Log {
  private:
   struct Directory;  // what finds keys: index or filters
   Status Find(const ReadContext& context, const Directory** directory) const;
+  uint32_t FetchFrom(uint32_t run, const Segments& segments, ReadAhead* ahead) const;
   Status Extend(const ReadContext& context, uint32_t run, Directory* directory) const;
   void AddRun(uint32_t run, const std::vector<RunKey>& keys, Directory* directory) const;
   void AddToIndex(uint32_t run, const std::vector<RunKey>& keys, Directory* directory) const;

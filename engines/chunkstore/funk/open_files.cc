@@ -40,6 +40,8 @@ Status OpenFiles::Get(uint64_t segment, File* file) {
   }
   std::unique_ptr<kvdyno::RandomAccessFile> opened;
   Status status = files_->OpenForRead(directory_ + "/" + SegmentName(segment), direct_, &opened);
+  // To a reader NotFound means a key; here it was a file.
+  if (status.not_found()) return Status::IoError(status.message());
   if (!status.ok()) return status;
   if (direct_ && !opened->direct()) refused_.store(true, std::memory_order_relaxed);
   File evicted;  // closed after the lock is gone

@@ -7,7 +7,9 @@ namespace chunkstore {
 
 namespace {
 
-constexpr uint64_t kLargestGap = uint64_t{64} << 10;  // read along: cheaper than another call
+// Between runs, read along: cheaper than another call. Not larger than the run behind it, or what
+// is read for nothing would take more memory than what is needed.
+constexpr uint64_t kLargestGap = uint64_t{64} << 10;
 constexpr uint64_t kLargestSpan = uint64_t{1} << 20;
 
 bool StartsBefore(const ExtentRef& a, const ExtentRef& b) {
@@ -25,7 +27,8 @@ void ReadAhead::Fetch(const Segments& segments, std::vector<ExtentRef> extents) 
     ExtentRef all = extents[i++];
     for (; i < extents.size(); ++i) {
       const ExtentRef& next = extents[i];
-      if (next.segment != all.segment || next.offset > EndOf(all) + kLargestGap ||
+      if (next.segment != all.segment ||
+          next.offset > EndOf(all) + std::min(kLargestGap, next.length) ||
           EndOf(next) > all.offset + kLargestSpan) {
         break;
       }

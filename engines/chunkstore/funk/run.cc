@@ -17,13 +17,13 @@ Run::~Run() {
 
 // --- index
 
-Status Run::Index(const RunIndex** index) const {
+Status Run::Index(const ReadAhead* ahead, const RunIndex** index) const {
   *index = index_.load(std::memory_order_acquire);
   if (*index != nullptr) return Status::Ok();
   const std::lock_guard lock(load_);
   if (owner_ == nullptr) {
     auto loaded = std::make_shared<RunIndex>();
-    if (Status status = ReadIndex(loaded.get()); !status.ok()) return status;
+    if (Status status = ReadIndex(ahead, loaded.get()); !status.ok()) return status;
     owner_ = std::move(loaded);
     index_.store(owner_.get(), std::memory_order_release);
   }
@@ -44,7 +44,7 @@ size_t Run::memory() const {
 }
 
 // Reads the run's end, where the index lies, with one call for all but very small blocks.
-Status Run::ReadIndex(RunIndex* index) const {
+Status Run::ReadIndex(const ReadAhead* ahead, RunIndex* index) const {
   constexpr uint64_t kTailBytes = 16 << 10;
   if (extent_.length < kFooterBytes) {
     return Problem("read footer", 0,
@@ -53,9 +53,12 @@ Status Run::ReadIndex(RunIndex* index) const {
   }
   const ThreadBuffer buffer;
   std::string_view tail;
-  const uint64_t length = std::min(extent_.length, std::max(kTailBytes, extent_.length / 32));
-  Status status =
-      segments_->ReadInto(extent_, extent_.length - length, length, buffer.get(), &tail);
+  Status status;
+  if (ahead != nullptr) tail = ahead->Find(extent_);
+  if (tail.empty()) {
+    const uint64_t length = std::min(extent_.length, std::max(kTailBytes, extent_.length / 32));
+    status = segments_->ReadInto(extent_, extent_.length - length, length, buffer.get(), &tail);
+  }
   if (!status.ok()) return status;
   RunFooter footer;
   status = DecodeFooter(tail.substr(tail.size() - kFooterBytes), &footer);
@@ -101,8 +104,7 @@ Status Run::Lookup(const ReadContext& context, std::string_view key, Version ver
   if (block == blocks || (block == 0 && key < index->first_key(0))) return Status::Ok();
   for (;;) {
     bool at_end = false;
-    Status status =
-        SearchBlock(context, index->blocks[block], key, version, value, result, &at_end);
+    Status status = SearchBlock(context, *index, block, key, version, value, result, &at_end);
     if (!status.ok() || result->found || !at_end) return status;
     // Versions of one key may go on in the next block.
     ++block;
@@ -123,12 +125,13 @@ Status Run::LookupInBlock(const ReadContext& context, uint32_t block, std::strin
                                       std::to_string(index->blocks.size()) + " blocks"));
   }
   bool at_end = false;
-  return SearchBlock(context, index->blocks[block], key, version, value, result, &at_end);
+  return SearchBlock(context, *index, block, key, version, value, result, &at_end);
 }
 
-Status Run::SearchBlock(const ReadContext& context, const BlockRef& ref, std::string_view key,
-                        Version version, std::string* value, LookupResult* result,
-                        bool* at_end) const {
+Status Run::SearchBlock(const ReadContext& context, const RunIndex& index, size_t block,
+                        std::string_view key, Version version, std::string* value,
+                        LookupResult* result, bool* at_end) const {
+  const BlockRef& ref = index.blocks[block];
   const uint64_t place = extent_.offset + ref.offset;
   const ThreadBuffer buffer;
   BlockCache::Handle handle;
@@ -140,7 +143,7 @@ Status Run::SearchBlock(const ReadContext& context, const BlockRef& ref, std::st
     result->from_cache = false;
     std::string_view bytes;
     Status status = segments_->ReadInto(extent_, ref.offset, ref.length, buffer.get(), &bytes);
-    if (status.ok()) status = ParseBlock(context, ref, bytes, &view);
+    if (status.ok()) status = ParseBlock(context, index, block, bytes, &view);
     if (!status.ok()) return status;
     if (context.blocks != nullptr && context.fill_cache) {
       (void)context.blocks->Insert(extent_.segment, place, bytes);
@@ -158,13 +161,17 @@ Status Run::SearchBlock(const ReadContext& context, const BlockRef& ref, std::st
   return Status::Ok();
 }
 
-Status Run::ParseBlock(const ReadContext& context, const BlockRef& ref, std::string_view bytes,
-                       BlockView* view) const {
+Status Run::ParseBlock(const ReadContext& context, const RunIndex& index, size_t block,
+                       std::string_view bytes, BlockView* view) const {
+  const BlockRef& ref = index.blocks[block];
   const bool verify = context.verify_checksums && !Seeded(Bug::kIgnoresChecksum);
   std::string problem = BlockView::Parse(bytes, verify, view);
   if (problem.empty() && view->size() != ref.entries) {
     problem =
         "expected " + std::to_string(ref.entries) + " entries, got " + std::to_string(view->size());
+  }
+  if (problem.empty() && view->at(0).key != index.first_key(block)) {
+    problem = "expected the first key that the index tells, got another one";
   }
   if (problem.empty()) return Status::Ok();
   return Problem("read block", ref.offset, Status::Corruption(std::move(problem)));
@@ -184,7 +191,7 @@ Status Run::Hold(const ReadContext& context, uint32_t block, HeldBlock* held) co
     std::string_view bytes;
     BlockView checked;
     Status status = segments_->ReadInto(extent_, ref.offset, ref.length, buffer.get(), &bytes);
-    if (status.ok()) status = ParseBlock(context, ref, bytes, &checked);
+    if (status.ok()) status = ParseBlock(context, *index, block, bytes, &checked);
     if (!status.ok()) return status;
     if (context.blocks != nullptr && context.fill_cache) {
       held->handle = context.blocks->Insert(extent_.segment, place, bytes);

@@ -104,7 +104,9 @@ class Run {
 
   Status Index(std::shared_ptr<const RunIndex>* index) const;
   // The same, valid as long as the run; nothing but a load once it is there.
-  Status Index(const RunIndex** index) const;
+  Status Index(const RunIndex** index) const { return Index(nullptr, index); }
+  // `ahead` (null: none) may hold the run, which then need not be read for its index.
+  Status Index(const ReadAhead* ahead, const RunIndex** index) const;
   // Bytes of its fence index in memory; 0 when not loaded.
   size_t memory() const;
 
@@ -118,9 +120,10 @@ class Run {
   Status Hold(const ReadContext& context, uint32_t block, HeldBlock* held) const;
   // For a log's index that names a block in vain.
   Status MissingKey(uint32_t block) const;
-  // Checks a block's bytes as they came from disk.
-  Status ParseBlock(const ReadContext& context, const BlockRef& ref, std::string_view bytes,
-                    BlockView* view) const;
+  // Checks a block's bytes as they came from disk, and that they are this block's: another's would
+  // pass its checksum too.
+  Status ParseBlock(const ReadContext& context, const RunIndex& index, size_t block,
+                    std::string_view bytes, BlockView* view) const;
   // `span`: bytes that the caller expects to read from the first Seek on; read with as few calls
   // as possible when not cached. Grows by itself as the cursor goes on, up to 1 MiB a call. The run
   // must outlive the cursor.
@@ -131,9 +134,10 @@ class Run {
 
  private:
   // What the point reads share. *at_end: entries behind the block's last may be those searched for.
-  Status SearchBlock(const ReadContext& context, const BlockRef& ref, std::string_view key,
-                     Version version, std::string* value, LookupResult* result, bool* at_end) const;
-  Status ReadIndex(RunIndex* index) const;
+  Status SearchBlock(const ReadContext& context, const RunIndex& index, size_t block,
+                     std::string_view key, Version version, std::string* value,
+                     LookupResult* result, bool* at_end) const;
+  Status ReadIndex(const ReadAhead* ahead, RunIndex* index) const;
   Status Problem(const char* operation, uint64_t offset_in_run, const Status& status) const;
 
   Segments* segments_;

@@ -59,7 +59,7 @@ class BlockChecker {
 
 void Run::Check(std::vector<std::string>* problems, uint64_t* blocks, uint64_t* entries) const {
   RunIndex index;  // as it is on disk, whatever is in memory
-  if (const Status status = ReadIndex(&index); !status.ok()) {
+  if (const Status status = ReadIndex(nullptr, &index); !status.ok()) {
     problems->push_back(status.message());
     return;
   }

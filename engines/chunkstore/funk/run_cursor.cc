@@ -19,7 +19,7 @@ RunCursor::RunCursor(const Run* run, const ReadContext& context, size_t span)
 
 void RunCursor::Seek(std::string_view key) {
   valid_ = false;
-  status_ = run_->Index(&index_);
+  status_ = run_->Index(context_.ahead, &index_);
   if (!status_.ok()) return;
   next_read_ = span_;
   const size_t block = index_->Find(key);
@@ -58,7 +58,7 @@ bool RunCursor::EnterBlock(size_t block) {
     if (!ReadFrom(block)) return false;
   }
   const std::string_view bytes = read_.substr(ref.offset - read_offset_, ref.length);
-  Status status = run_->ParseBlock(context_, ref, bytes, &view_);
+  Status status = run_->ParseBlock(context_, *index_, block, bytes, &view_);
   if (!status.ok()) return Fail(std::move(status));
   if (context_.blocks != nullptr && context_.fill_cache && read_.size() <= kLargestCachedRead) {
     (void)context_.blocks->Insert(segment, place, bytes);

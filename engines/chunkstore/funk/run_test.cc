@@ -145,6 +145,42 @@ TEST_F(RunTest, LoadsTheIndexOnceForAllThreads) {
   EXPECT_GT(run->memory(), 0u);
 }
 
+// Each block's checksum is right; only the index tells where it belongs.
+TEST_F(RunTest, DetectsTwoBlocksThatChangedPlaces) {
+  Entries entries;
+  for (uint64_t i = 0; i < 100; ++i) {
+    entries.push_back({Numbered("user", 100 + i), std::string(60, 'v'), 1 + i, EntryType::kValue});
+  }
+  const RunSummary summary = Write({entries})[0];
+  const BlockRef first = summary.index->blocks[1], second = summary.index->blocks[2];
+  ASSERT_EQ(first.length, second.length);
+  const std::string path = segments_->PathOf(summary.extent.segment);
+  std::string content;
+  ExpectOk(kvdyno::ReadWholeFile(&disk_, path, &content));
+  std::swap_ranges(content.begin() + static_cast<long>(summary.extent.offset + first.offset),
+                   content.begin() + static_cast<long>(summary.extent.offset + second.offset),
+                   content.begin() + static_cast<long>(summary.extent.offset + second.offset));
+  std::unique_ptr<kvdyno::WritableFile> file;
+  ExpectOk(disk_.Create(path, false, &file));
+  ExpectOk(file->Append(content));
+
+  const auto run = Open(summary);
+  std::string value;
+  for (const uint32_t block : {1U, 2U}) {
+    const std::string key(summary.index->first_key(block));
+    LookupResult result;
+    EXPECT_EQ(run->Lookup(context_, key, kNewest, &value, &result).code(), Code::kCorruption);
+    EXPECT_EQ(run->LookupInBlock(context_, block, key, kNewest, &value, &result).code(),
+              Code::kCorruption);
+    HeldBlock held;
+    EXPECT_EQ(run->Hold(context_, block, &held).code(), Code::kCorruption);
+    const auto cursor = run->NewCursor(context_, 0);
+    cursor->Seek(key);
+    EXPECT_FALSE(cursor->Valid());
+    EXPECT_EQ(cursor->status().code(), Code::kCorruption);
+  }
+}
+
 TEST_F(RunTest, DetectsEveryFlippedBitOrIsNotHarmed) {
   std::mt19937_64 random(7);
   const Entries entries = RandomEntries(&random, 60, 1, 100);

@@ -132,6 +132,8 @@ Edit FullEdit() {
   edit.flushed_version = MakeVersion(1, 1000);
   edit.epoch = 2;
   edit.epochs = {{1, MakeVersion(1, 1000)}};
+  edit.has_ring = true;
+  edit.ring_sequence = 6;
   return edit;
 }
 

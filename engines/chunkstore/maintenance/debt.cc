@@ -21,7 +21,7 @@ Status Maintenance::PayDebt(uint64_t log_bytes_max) {
   if (Status status = FlushAll(); !status.ok()) return status;
   std::optional<uint64_t> owed;
   for (Status error;;) {
-    if (state_.closed.load()) {
+    if (state_.gate.closed()) {
       return Status::InvalidArgument("pay debt " + state_.directory + ": the store was closed");
     }
     const std::lock_guard one(state_.maintenance_mutex);

@@ -40,7 +40,7 @@ Status Maintenance::FlushStage(const std::shared_ptr<Stage>& stage) {
   if (const Status status = state_.segments->Create(&flushing.segment); !status.ok()) return status;
 
   Version now = 0;
-  Collector collector(state_.snapshots.Live(&now), false);
+  Collector collector(state_.snapshots.Live(&now), Collector::kNoBottom);
   const ChunkMap& map = state_.map();
   FlushBatch batch;
   size_t at = 0;
@@ -74,6 +74,8 @@ Status Maintenance::FlushStage(const std::shared_ptr<Stage>& stage) {
   edit.has_flushed = true;
   edit.flushed_sequence = stage->sequence();
   edit.flushed_version = std::max(stage->last(), state_.manifest->state().flushed_version);
+  edit.ring_sequence = state_.ring->newest_sequence();
+  edit.has_ring = edit.ring_sequence > 0;
   // A stage of this epoch is behind all that earlier ones left in the ring: how they ended matters
   // no more.
   const ManifestState& manifest = state_.manifest->state();

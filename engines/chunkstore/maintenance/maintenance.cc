@@ -108,6 +108,9 @@ Status Maintenance::Round(bool* worked) {
   }
   std::vector<Job> jobs = policy_.Due(state_.map(), log_debt_, live, kRoundBytes);
   if (jobs.empty()) jobs = SparseJobs();
+  if (jobs.empty() && state_.options.background_threads > 0) {
+    jobs = policy_.DueForScans(state_.map(), kRoundBytes);
+  }
   if (!jobs.empty()) {
     job_error_ = Reorganise(jobs);
     *worked = true;
@@ -125,6 +128,7 @@ Status Maintenance::Round(bool* worked) {
   } else if (overdue) {
     state_.SetFlushError(Status::Ok());
   }
+  if (state_.options.background_threads > 0 && WarmLogs()) *worked = true;
   KeepMunks();
   const bool inline_tick = state_.options.background_threads == 0 && rounds_ % 8 == 0;
   const uint64_t now = kvdyno::NowNs();

@@ -23,6 +23,7 @@ namespace chunkstore {
 class PieceWriter;
 
 inline constexpr uint64_t kRoundBytes = uint64_t{32} << 20;  // input of a round's jobs
+inline constexpr uint64_t kRoundsAlone = 20;  // a chunk that failed is left alone for so many
 
 class Maintenance {
  public:
@@ -109,6 +110,9 @@ class Maintenance {
   static void InheritHeat(const std::vector<Chunk*>& from, const std::vector<Chunk*>& to);
   Status Apply(const Edit& edit);
 
+  // --- warm.cc
+  bool WarmLogs();
+
   // --- munks.cc
   void KeepMunks();
   Status LoadMunk(Chunk* chunk);
@@ -120,6 +124,7 @@ class Maintenance {
   // Versions that a munk must be able to answer at: live snapshots, and the borders between stages,
   // at which a munk may be written out.
   std::vector<Version> MunkVersions(Version* now);
+  Version SettledWrites() const;
 
   State& state_;
   Writer& writer_;

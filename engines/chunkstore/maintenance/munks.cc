@@ -4,6 +4,8 @@
 
 #include "core/collector.h"
 #include "maintenance/maintenance.h"
+#include "testing/moments.h"
+#include "testing/seeded_bugs.h"
 
 namespace chunkstore {
 
@@ -32,7 +34,7 @@ uint64_t PeakBytes(uint64_t settled) { return settled + settled / 2; }
 
 uint64_t PeakBytes(const Munk& munk) {
   const uint64_t memory = munk.memory();
-  return std::max(memory, PeakBytes(memory - std::min<uint64_t>(memory, munk.appended_bytes())));
+  return std::max(memory, PeakBytes(memory - std::min<uint64_t>(memory, munk.appended_memory())));
 }
 
 // Of the munk that a chunk would get: entries cost some bytes each beyond key and value.
@@ -56,14 +58,24 @@ std::vector<Version> Maintenance::MunkVersions(Version* now) {
   return versions;
 }
 
+// Asked before a munk is shown to writers: whatever enters it by itself is newer than this, for it
+// was pending or not begun. So a deletion at or below it has nothing to hide from readers of the
+// munk once its older versions are gone; a newer one may be overtaken by an older write.
+Version Maintenance::SettledWrites() const {
+  if (Seeded(Bug::kForgetsLateWrites)) return kNewest;
+  return state_.slots.SettledUpTo(state_.clock.load());
+}
+
 // The munk is shown to writers before it is filled: every write from then on enters it, and every
 // write before is in the stages once nothing is pending. The copy of the stage list is taken after
 // that.
 Status Maintenance::LoadMunk(Chunk* chunk) {
   auto* munk = new Munk(chunk->min_key, chunk->max_key, &state_.spare_pages);
+  const Version settled = SettledWrites();
   chunk->Exchange(munk);
+  Reached(Moment::kMunkShown);
   Version now = 0;
-  Collector collector(MunkVersions(&now), true);
+  Collector collector(MunkVersions(&now), settled);
   state_.slots.WaitForPending(now);
 
   const Funk& funk = chunk->funk();
@@ -113,9 +125,11 @@ std::vector<Munk*> Maintenance::SucceedMunk(
   for (const auto& [min_key, max_key] : ranges) {
     munks.push_back(new Munk(min_key, max_key, &state_.spare_pages));
   }
+  const Version settled = SettledWrites();
   old->SetSuccessors(munks);
+  Reached(Moment::kMunkShown);
   Version now = 0;
-  Collector collector(MunkVersions(&now), true);
+  Collector collector(MunkVersions(&now), settled);
   state_.slots.WaitForPending(now);
   size_t at = 0;
   const auto fill = [&](const Entry& entry) {
@@ -188,8 +202,7 @@ void Maintenance::KeepMunks() {
     }
     if (bytes + needed > munk_capacity_) continue;
     if (!LoadMunk(chunk).ok()) {
-      constexpr uint64_t kRounds = 20;
-      chunk->failed_rounds = kRounds;
+      chunk->failed_rounds = kRoundsAlone;
       continue;
     }
     bytes += PeakBytes(*chunk->munk());

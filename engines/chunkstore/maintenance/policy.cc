@@ -7,7 +7,7 @@ namespace chunkstore {
 
 namespace {
 constexpr double kFill = 0.7;  // of the chunk size: what a new piece is filled to
-}
+}  // namespace
 
 Policy::Policy(const Options& resolved, bool automatic_log_limit)
     : options_(resolved), automatic_log_limit_(automatic_log_limit) {}
@@ -117,6 +117,38 @@ std::vector<Job> Policy::DueAbove(const ChunkMap& map, uint64_t debt, uint64_t l
   return jobs;
 }
 
+std::vector<Job> Policy::DueForScans(const ChunkMap& map, uint64_t bytes) const {
+  // A scan needs a block of about every run of the log; a call for one costs as much as this many
+  // bytes that are read or written in large pieces.
+  constexpr double kBytesPerCall = 32 << 10;
+  constexpr uint32_t kScans = 2;  // since the last halvings: one that passes by is no reason
+  std::vector<Chunk*> worth;
+  double most = 0;
+  size_t first = 0;  // in worth: the chunk that gains most
+  for (Chunk* chunk : map.chunks()) {
+    const Funk& funk = chunk->funk();
+    const uint32_t scans = chunk->heat.scans.load(std::memory_order_relaxed);
+    if (funk.log->empty() || scans < kScans || chunk->munk() != nullptr) continue;
+    if (chunk->failed_rounds > 0) continue;
+    const double saved = kBytesPerCall * scans * static_cast<double>(funk.log->runs().size());
+    const auto cost = static_cast<double>(funk.bytes() + funk.table_bytes());
+    if (saved < cost) continue;
+    if (saved / cost > most) {
+      most = saved / cost;
+      first = worth.size();
+    }
+    worth.push_back(chunk);
+  }
+  // From there on in key order: logs of neighbours are read together.
+  std::vector<Job> jobs;
+  uint64_t sum = 0;
+  for (size_t i = first; i < worth.size() && sum < bytes; ++i) {
+    jobs.push_back({{worth[i]}, worth[i]->funk().bytes()});
+    sum += jobs.back().bytes;
+  }
+  return jobs;
+}
+
 uint64_t Policy::PieceBytes(uint64_t input_bytes) const {
   if (input_bytes <= options_.chunk_size) return options_.chunk_size;
   const double piece = kFill * static_cast<double>(options_.chunk_size);
@@ -126,7 +158,7 @@ uint64_t Policy::PieceBytes(uint64_t input_bytes) const {
 }
 
 bool Policy::AppendedEnough(const Munk& munk) const {
-  const size_t appended = munk.appended_bytes();
+  const size_t appended = munk.appended_memory();
   return appended > options_.block_size * 4 && appended > (munk.memory() - appended) / 2;
 }
 

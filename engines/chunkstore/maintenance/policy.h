@@ -41,6 +41,11 @@ class Policy {
   std::vector<Job> DueAbove(const ChunkMap& map, uint64_t debt, uint64_t limit,
                             uint64_t bytes) const;
 
+  // Jobs, in key order, up to about `bytes` of input, for chunks without a munk that are scanned so
+  // often that merging the log costs less than what scans spend on it: the one that gains most, and
+  // such after it.
+  std::vector<Job> DueForScans(const ChunkMap& map, uint64_t bytes) const;
+
   // Bytes of logs that neighbours together may have to be reorganised as a group: logs that are
   // read at once.
   uint64_t GroupBytes() const { return std::min(4 * options_.chunk_size, uint64_t{4} << 20); }

@@ -28,6 +28,7 @@ Options Resolved() {
 struct Sizes {
   uint64_t table = 0;
   uint64_t log = 0;
+  size_t runs = 1;  // that the log consists of
 };
 
 // Chunks "", "k0001", "k0002", … with files of these sizes.
@@ -37,7 +38,9 @@ class Chunks {
     for (size_t i = 0; i < sizes.size(); ++i) {
       auto funk = std::make_unique<Funk>();
       std::vector<std::shared_ptr<const Run>> runs;
-      if (sizes[i].log > 0) runs.push_back(RunOf(sizes[i].log));
+      for (size_t run = 0; sizes[i].log > 0 && run < sizes[i].runs; ++run) {
+        runs.push_back(RunOf(sizes[i].log / sizes[i].runs));
+      }
       funk->log = std::make_shared<Log>(&policy_, std::move(runs));
       if (sizes[i].table > 0) funk->table = RunOf(sizes[i].table);
       owned_.push_back(std::make_unique<Chunk>(
@@ -317,6 +320,32 @@ TEST(PieceBytes, CutsOnlyWhatDoesNotFit) {
   }
 }
 
+TEST(DueForScans, WhenScansSpendMoreThanAMergeCosts) {
+  const Policy policy(Resolved(), false);
+  // By position: what is worth it, scanned too rarely, with few runs, without a log.
+  Chunks chunks({{1024 * kKiB, 1024 * kKiB, 64},
+                 {1024 * kKiB, 1024 * kKiB, 64},
+                 {1024 * kKiB, 1024 * kKiB, 2},
+                 {1024 * kKiB, 0},
+                 {1024 * kKiB, 2048 * kKiB, 64}});
+  const auto due = [&](uint64_t bytes) {
+    std::vector<size_t> positions;
+    for (const Job& job : policy.DueForScans(chunks.map(), bytes)) {
+      EXPECT_EQ(job.bytes, job.chunks.front()->funk().bytes());
+      positions.push_back(chunks.map().Position(job.chunks.front()->min_key));
+    }
+    return positions;
+  };
+  EXPECT_EQ(due(UINT64_MAX), std::vector<size_t>{}) << "nobody scans";
+  for (size_t i = 0; i < 5; ++i) chunks[i].heat.scans = i == 1 ? 1 : 3;
+  EXPECT_EQ(due(UINT64_MAX), (std::vector<size_t>{0, 4}));
+  EXPECT_EQ(due(1), std::vector<size_t>{0}) << "the most worthwhile";
+  chunks[0].Exchange(new Munk("", ""));
+  EXPECT_EQ(due(UINT64_MAX), std::vector<size_t>{4}) << "a munk serves its scans";
+  chunks[4].failed_rounds = 1;
+  EXPECT_EQ(due(UINT64_MAX), std::vector<size_t>{});
+}
+
 TEST(AppendedEnough, WhenAMunkIsMostlyNews) {
   const Policy policy(Resolved(), false);
   Munk munk("", "");
@@ -328,15 +357,29 @@ TEST(AppendedEnough, WhenAMunkIsMostlyNews) {
   EXPECT_FALSE(policy.AppendedEnough(munk));
   uint64_t version = 1000;
   const std::string value(100, 'w');
-  while (munk.appended_bytes() <= 4 * kKiB) {
-    EXPECT_FALSE(policy.AppendedEnough(munk)) << munk.appended_bytes();
+  while (munk.appended_memory() <= 4 * kKiB) {
+    EXPECT_FALSE(policy.AppendedEnough(munk)) << munk.appended_memory();
     munk.Insert({"5", value, ++version, EntryType::kValue});
   }
-  while (!policy.AppendedEnough(munk) && munk.appended_bytes() < munk.memory()) {
+  while (!policy.AppendedEnough(munk) && version < 5000) {
     munk.Insert({"5", value, ++version, EntryType::kValue});
   }
   EXPECT_TRUE(policy.AppendedEnough(munk));
-  EXPECT_LT(munk.appended_bytes(), uint64_t{1} << 20);
+  EXPECT_LT(version, 1400U) << "half as much as was there";
+}
+
+// Of rows this small, what the list needs for each is most of the munk.
+TEST(AppendedEnough, ForTheSmallestRowsToo) {
+  const Policy policy(Resolved(), false);
+  Munk munk("", "");
+  for (uint64_t i = 0; i < 1000; ++i)
+    munk.Fill({std::to_string(1000 + i), "", i + 1, EntryType::kValue});
+  munk.Activate();
+  uint64_t version = 1000;
+  while (!policy.AppendedEnough(munk) && version < 5000) {
+    munk.Insert({"5", "", ++version, EntryType::kValue});
+  }
+  EXPECT_TRUE(policy.AppendedEnough(munk));
 }
 
 }  // namespace

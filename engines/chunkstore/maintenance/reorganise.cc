@@ -19,8 +19,6 @@ struct Maintenance::Prepared {
 
 namespace {
 
-constexpr uint64_t kRoundsAlone = 20;  // a chunk that failed is left alone for
-
 // Entries up to a version: what is flushed. A munk holds more than that, which must not reach a
 // table before all writes that came earlier are on disk as well.
 class UpTo final : public EntryCursor {
@@ -138,7 +136,8 @@ Status Maintenance::Prepare(const Job& job, const ReadAhead& ahead, SegmentWrite
   prepared->job = &job;
   const std::unique_ptr<EntryCursor> cursor = JobCursor(job, ahead, &prepared->from_munk);
   Version now = 0;
-  Collector collector(state_.snapshots.Live(&now), true);
+  // What is flushed is complete: a write at or below it has nothing older on its way.
+  Collector collector(state_.snapshots.Live(&now), kNewest);
   writer->Start(segment, job.chunks.front()->min_key, &prepared->pieces);
   const auto write = [writer](const Entry& entry) { return writer->Add(entry); };
   for (cursor->Seek({}); cursor->Valid(); cursor->Next()) {

@@ -24,6 +24,7 @@ enum Tag : uint64_t {
   kEpoch = 5,      // varint epoch · varint ended epochs · each: varint epoch · varint last version
   kClean = 6,      // varint 0 or 1
   kNextChunkId = 7,  // varint
+  kRing = 8,         // varint sequence
 };
 // extent = varint segment · varint offset · varint length · varint entries; four zeros: none
 constexpr size_t kMinExtentBytes = 4;
@@ -102,6 +103,9 @@ bool ReadField(uint64_t tag, Reader* reader, Edit* edit) {
       return ReadEpochs(reader, edit);
     case kClean:
       return ReadClean(reader, edit);
+    case kRing:
+      edit->has_ring = true;
+      return reader->Varint(&edit->ring_sequence);
     case kNextChunkId:
       return reader->Varint(&edit->next_chunk_id);
     default:
@@ -149,6 +153,10 @@ std::string EncodeEdit(const Edit& edit) {
   if (edit.has_clean) {
     AppendVarint(&bytes, kClean);
     AppendVarint(&bytes, edit.clean ? 1 : 0);
+  }
+  if (edit.has_ring) {
+    AppendVarint(&bytes, kRing);
+    AppendVarint(&bytes, edit.ring_sequence);
   }
   if (edit.next_chunk_id != 0) {
     AppendVarint(&bytes, kNextChunkId);

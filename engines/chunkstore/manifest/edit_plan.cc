@@ -155,6 +155,7 @@ void EditPlan::Finish() {
     state_->epochs = edit_->epochs;
   }
   if (edit_->has_clean) state_->clean = edit_->clean;
+  if (edit_->has_ring) state_->ring_sequence = edit_->ring_sequence;
 }
 
 namespace {

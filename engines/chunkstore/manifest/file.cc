@@ -161,12 +161,13 @@ std::string EncodeManifest(const ManifestState& state) {
   std::string bytes = Header();
   Edit scalars;
   scalars.next_chunk_id = state.next_chunk_id;
-  scalars.has_flushed = scalars.has_epoch = scalars.has_clean = true;
+  scalars.has_flushed = scalars.has_epoch = scalars.has_clean = scalars.has_ring = true;
   scalars.flushed_sequence = state.flushed_sequence;
   scalars.flushed_version = state.flushed_version;
   scalars.epoch = state.epoch;
   scalars.epochs = state.epochs;
   scalars.clean = state.clean;
+  scalars.ring_sequence = state.ring_sequence;
   // An edit is the concatenation of its fields, so chunks can be encoded one at a time. The first
   // frame holds the first chunk, so that every prefix of the frames is a state.
   std::string frame = EncodeEdit(scalars);

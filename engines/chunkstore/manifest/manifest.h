@@ -55,6 +55,13 @@ struct ManifestState {
   uint64_t epoch = 0;             // the last one used
   std::vector<EpochEnd> epochs;   // ended uncleanly, with stages still unflushed; pruned by flushes
   bool clean = true;              // closed properly: the ring holds nothing
+  // A stage that was begun in a file of the ring: if it is not flushed, its file must be there.
+  uint64_t ring_sequence = 0;
+
+  // The stage that recovery must find, or a newer one; 0: none.
+  uint64_t begun_sequence() const {
+    return clean || ring_sequence <= flushed_sequence ? 0 : ring_sequence;
+  }
 };
 
 // Fields that are absent change nothing.
@@ -71,6 +78,8 @@ struct Edit {
   std::vector<EpochEnd> epochs;  // replaces the list when has_epoch
   bool has_clean = false;
   bool clean = false;
+  bool has_ring = false;
+  uint64_t ring_sequence = 0;
 };
 
 std::string EncodeEdit(const Edit& edit);

@@ -97,7 +97,6 @@ void Munk::Insert(const Entry& entry) {
   Entry copy = entry;
   copy.value = values_.Copy(entry.value);
   list_.Insert(copy);
-  appended_bytes_.fetch_add(entry.key.size() + entry.value.size(), std::memory_order_relaxed);
 }
 
 void Munk::Fill(const Entry& entry) {
@@ -133,8 +132,8 @@ void Munk::SetSuccessors(std::vector<Munk*> successors) {
 }
 
 size_t Munk::memory() const {
-  return sizeof *this + min_key_.capacity() + max_key_.capacity() + values_.bytes() +
-         nodes_.bytes() + array_.memory();
+  return sizeof *this + min_key_.capacity() + max_key_.capacity() + appended_memory() +
+         array_.memory();
 }
 
 }  // namespace chunkstore

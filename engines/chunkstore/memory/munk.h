@@ -53,8 +53,8 @@ class Munk {
   void SetSuccessors(std::vector<Munk*> successors);
 
   size_t memory() const;  // all of it, in bytes
-  // Of keys and values in the skip list.
-  size_t appended_bytes() const { return appended_bytes_.load(std::memory_order_relaxed); }
+  // Of the skip list, with what its nodes take: of small rows more than keys and values.
+  size_t appended_memory() const { return values_.bytes() + nodes_.bytes(); }
   size_t appended() const { return list_.count(); }
   size_t entries() const { return array_.size() + list_.count(); }
 
@@ -66,7 +66,6 @@ class Munk {
   Arena values_;  // of what is in the list
   Arena nodes_;   // of the list, close together, for a search visits many
   SkipList list_;
-  std::atomic<size_t> appended_bytes_{0};
   MunkArray array_;
   std::atomic<const std::vector<Munk*>*> successors_{nullptr};
   // All that were ever set, for writers may still hold an earlier list.

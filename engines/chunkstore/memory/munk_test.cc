@@ -117,7 +117,7 @@ TEST(Munk, NewestOfArrayAndList) {
   for (cursor->Seek(""); cursor->Valid(); cursor->Next()) ++entries;
   EXPECT_EQ(entries, 6) << "a twice, b twice, c once, d";
   EXPECT_EQ(munk.appended(), 3u);
-  EXPECT_EQ(munk.appended_bytes(), 21u);
+  EXPECT_GE(munk.appended_memory(), 21u);
 }
 
 TEST(Munk, WritersReachTheSuccessors) {

@@ -110,6 +110,13 @@ Status Ring::Recovery::Recover(const Candidate& candidate) {
     return Status::Ok();  // acquired in vain; another stage took its place
   }
   if (!Follows(header)) {
+    size_t which = 0;
+    if (LoadMarks(content, header.sequence, &which) >= header.first) {
+      const Status status = Damage(path, kRecordsAt,
+                                   "expected all that was written before its records, which were "
+                                   "synchronised, got a gap");
+      if (!status.ok()) return status;
+    }
     chain_.cut = true;
     const size_t bytes = scan.end - kRecordsAt + scan.lost_bytes;
     if (bytes > 0) Drop(bytes, path + ": follows writes that were lost");
@@ -225,7 +232,12 @@ void Ring::Recovery::RemoveOrphans() {
   }
 }
 
-Status RingRecovery::Follows(Version flushed, const std::string& directory) const {
+Status RingRecovery::Follows(Version flushed, uint64_t begun, const std::string& directory) const {
+  if (sequence < begun) {
+    return Status::Corruption("recover " + directory + "/ring-*: expected stage " +
+                              std::to_string(begun) + ", which was begun, got stages up to " +
+                              std::to_string(sequence));
+  }
   if (stages.empty() || NumberOf(stages.front()->first()) <= NumberOf(flushed) + 1) {
     return Status::Ok();
   }

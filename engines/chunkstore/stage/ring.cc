@@ -29,14 +29,16 @@ Status Ring::Open(const RingOptions& options, uint64_t flushed_sequence,
   std::unique_ptr<Ring> opened(new Ring(options));
   Status status = Recovery(opened.get(), flushed_sequence, epochs, salvage, recovery).Run();
   if (!status.ok()) return status;
-  if (!options.in_memory && !options.read_only) {
-    for (Slot& slot : opened->slots_) {
-      if (slot.busy) continue;
-      status = opened->Prepare(&slot);
-      if (!status.ok()) return status;
-    }
-  }
   *ring = std::move(opened);
+  return Status::Ok();
+}
+
+Status Ring::PrepareFree() {
+  if (options_.in_memory) return Status::Ok();  // as much as is needed, when it is
+  for (Slot& slot : slots_) {
+    if (slot.busy) continue;
+    if (const Status status = Prepare(&slot); !status.ok()) return status;
+  }
   return Status::Ok();
 }
 
@@ -110,6 +112,7 @@ Status Ring::Acquire(uint64_t sequence, Version first, std::shared_ptr<Stage>* s
     if (status.ok()) status = slot->file->Sync(0, kRecordsAt);
     // The second one follows when the first is durable, so that one of them is always whole.
     if (status.ok()) StoreHeader(slot->data() + kHeadersAt[1], header);
+    if (status.ok()) newest_sequence_.store(sequence, std::memory_order_release);
   }
   if (status.ok()) {
     stage->reset(new Stage(sequence, first, PlaceOf(static_cast<size_t>(slot - slots_.data())),

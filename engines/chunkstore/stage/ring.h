@@ -53,8 +53,9 @@ class Stage {
   // Larger payloads are spilled: they get a file of their own and stay in memory until Release.
   size_t spill_limit() const { return capacity_ / 4; }
   bool HasRoom(size_t payload_bytes) const;
-  // Under the write lock, when HasRoom. *stored is where the payload now lives. Fails only for a
-  // spilled payload, whose file could not be written (durably, unless the stage has no files).
+  // Under the write lock, when HasRoom. *stored is where the payload now lives. Fails where the
+  // file has no block for it, or a spilled payload's file could not be written (durably, unless the
+  // stage has no files); then the stage is as before.
   Status Append(Version first, uint32_t count, std::string_view payload, std::string_view* stored);
   // Enters the operations of an appended record into index and filter. Any thread.
   void Index(Version first, std::string_view stored);
@@ -92,6 +93,7 @@ class Stage {
   std::string_view KeepSpilled(uint64_t number, std::string_view payload);
   // Takes the record at the end over from an earlier process; its operations are `payload`.
   void Adopt(const Record& record, std::string_view payload);
+  Status Populate(size_t record_bytes);
   void Advance(Version last, size_t bytes);
   void Retire();  // the place is another's from now on
 
@@ -102,6 +104,9 @@ class Stage {
   std::atomic<Version> last_;
   std::atomic<Version> durable_;
   std::atomic<size_t> used_{0};
+  // In the file: stores below this find their blocks. Raised by the one that appends; a sync lowers
+  // it to the page that it leaves half full, which may need another block when it is stored to.
+  std::atomic<size_t> populated_{0};
   Arena arena_;
   StageIndex index_;
   Filter filter_;
@@ -129,22 +134,22 @@ struct RingRecovery {
   std::string dropped_reason;
   Version last = 0;       // the newest valid version in the ring, 0 if none
   uint64_t sequence = 0;  // the highest in any file, 0 if none: new stages go above it
-  // Numbers go on from what is flushed to the oldest stage; Corruption when a stage between is
-  // missing.
-  Status Follows(Version flushed, const std::string& directory) const;
+  // Numbers go on from what is flushed to the oldest stage, and the stage `begun`, or a newer one,
+  // was found (0: none was begun). Corruption when one is missing.
+  Status Follows(Version flushed, uint64_t begun, const std::string& directory) const;
 };
 
 class Ring {
  public:
   static constexpr int kStages = 3;
 
-  // Maps the files and reads back every stage whose sequence is above `flushed_sequence`. Versions
-  // that `epochs` declares invalid are ignored. What comes back is a prefix of all writes: after
-  // the first gap nothing is taken. A stage that ends before its own checkpoint mark, or whose
-  // header or spilled payload is unreadable, is Corruption (file and offset), unless `salvage`,
-  // which drops what cannot be read. In-memory rings still recover stages that an earlier process
-  // left in files. Reading happens with FileSystem reads, so that a media error is a Status and no
-  // signal.
+  // Opens the files that there are, and reads back every stage whose sequence is above
+  // `flushed_sequence`. Versions that `epochs` declares invalid are ignored. What comes back is a
+  // prefix of all writes: after the first gap nothing is taken. A stage that ends before its own
+  // checkpoint mark, or whose header or spilled payload is unreadable, is Corruption (file and
+  // offset), unless `salvage`, which drops what cannot be read. In-memory rings still recover
+  // stages that an earlier process left in files. Reading happens with FileSystem reads, so that a
+  // media error is a Status and no signal.
   static Status Open(const RingOptions& options, uint64_t flushed_sequence,
                      const std::vector<EpochEnd>& epochs, bool salvage, RingRecovery* recovery,
                      std::unique_ptr<Ring>* ring);
@@ -152,6 +157,9 @@ class Ring {
   Ring(const Ring&) = delete;
   Ring& operator=(const Ring&) = delete;
 
+  // Maps, or holds memory for, what no stage uses, so that Acquire finds it at hand. A file of
+  // another size is replaced, with whatever a stage without records left in it.
+  Status PrepareFree();
   // A fresh active stage; its header is durable before this returns. Busy when all are in use.
   // `sequence` is above all before it; `first` is the version after the predecessor's last one (of
   // the same epoch), since that is how recovery knows that nothing is missing between.
@@ -160,6 +168,8 @@ class Ring {
   Status Acquire(uint64_t sequence, Version first, std::shared_ptr<Stage>* stage,
                  std::vector<std::string> separators = {});
   bool HasFree() const;
+  // The newest stage that Acquire began in a file; 0: none.
+  uint64_t newest_sequence() const { return newest_sequence_.load(std::memory_order_acquire); }
   // The stage is flushed and no longer looked at: its slot is free, its spill files go.
   void Release(const std::shared_ptr<Stage>& stage);
   // Bytes of all files mapped or held, in use or free, and of the stages that are not released.
@@ -187,6 +197,7 @@ class Ring {
 
   const RingOptions options_;
   std::array<Slot, kStages> slots_;
+  std::atomic<uint64_t> newest_sequence_{0};
   mutable std::mutex mutex_;
 };
 

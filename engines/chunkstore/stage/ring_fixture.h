@@ -46,6 +46,7 @@ class MiniStore {
     stages_.clear();
     ring_.reset();
     Status status = Ring::Open(options_, flushed_sequence_, epochs_, salvage, &recovery_, &ring_);
+    if (status.ok() && !options_.read_only) status = ring_->PrepareFree();
     if (!status.ok()) return status;
     const Version last = recovery_.last != 0 ? recovery_.last : flushed_last_;
     if (!salvage) CheckRecovered(last);

@@ -5,6 +5,7 @@
 #include "kvdyno/base/crc32c.h"
 #include "kvdyno/base/hash.h"
 #include "stage/ring.h"
+#include "testing/moments.h"
 
 namespace chunkstore {
 namespace {
@@ -61,8 +62,21 @@ Status Stage::Append(Version first, uint32_t count, std::string_view payload,
                      std::string_view* stored) {
   assert(first == last() + 1 && count > 0 && HasRoom(payload.size()));
   if (payload.size() > spill_limit()) return AppendSpilled(first, count, payload, stored);
+  if (Status status = Populate(RecordSize(payload.size())); !status.ok()) return status;
   EncodeRecord(place_.data + kRecordsAt + bytes(), first, count, 0, payload, stored);
   Advance(first + count - 1, RecordSize(payload.size()));
+  return Status::Ok();
+}
+
+// A window at a time, which also spares most of the page faults.
+Status Stage::Populate(size_t record_bytes) {
+  constexpr size_t kWindow = size_t{64} << 10;
+  const size_t end = kRecordsAt + bytes() + record_bytes;
+  const size_t from = populated_.load(std::memory_order_relaxed);
+  if (place_.file == nullptr || end <= from) return Status::Ok();
+  const size_t to = std::min(place_.size, end + kWindow);
+  if (Status status = place_.file->Populate(from, to - from); !status.ok()) return status;
+  populated_.store(to, std::memory_order_relaxed);
   return Status::Ok();
 }
 
@@ -77,6 +91,7 @@ Status Stage::AppendSpilled(Version first, uint32_t count, std::string_view payl
       return status;
     }
   }
+  if (Status status = Populate(RecordSize(kSpillRefBytes)); !status.ok()) return status;
   char reference[kSpillRefBytes];
   StoreSpillRef(reference, {first, payload.size(), kvdyno::Crc32c(payload)});
   std::string_view in_stage;
@@ -112,6 +127,7 @@ void Stage::Index(Version first, std::string_view stored) {
   while (reader.Next(&entry)) {
     filter_.Add(kvdyno::Hash64(entry.key));
     index_.Insert(entry);
+    Reached(Moment::kOperationEntered);
   }
   assert(!reader.malformed());
 }
@@ -127,6 +143,10 @@ Status Stage::Sync() {
   sync_error_ = place_.file->Sync(kRecordsAt + synced_, end - synced_);
   if (!sync_error_.ok()) return sync_error_;
   synced_ = end;
+  const size_t half_full = (kRecordsAt + end) / kvdyno::kDirectAlignment * kvdyno::kDirectAlignment;
+  size_t populated = populated_.load(std::memory_order_relaxed);
+  while (populated > half_full && !populated_.compare_exchange_weak(populated, half_full)) {
+  }
   // A lower bound for recovery; it becomes durable some time later.
   StoreMark(place_.data + kMarksAt[next_mark_], sequence_, covered);
   next_mark_ = 1 - next_mark_;

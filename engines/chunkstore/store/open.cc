@@ -26,18 +26,19 @@ Status Store::Open(const Options& options, const std::string& directory,
 
 StoreImpl::StoreImpl(const Options& given, const Options& resolved, const std::string& directory)
     : state_(resolved),
-      reader_(&state_),
+      reader_(&state_, [this] { WakeMaintenance(); }),
       writer_(
-          &state_, [this] { return maintenance_->Work(); },
-          [this] {
-            if (state_.options.background_threads > 0) maintenance_->Wake();
-          }),
+          &state_, [this] { return maintenance_->Work(); }, [this] { WakeMaintenance(); }),
       given_(given) {
   state_.directory = directory;
   state_.files = resolved.file_system;
   state_.log_policy = {
       resolved.log_lookup, resolved.bloom_split, resolved.bloom_bits,
       std::max<uint64_t>(1, resolved.log_limit / static_cast<uint64_t>(resolved.bloom_split))};
+}
+
+void StoreImpl::WakeMaintenance() {
+  if (state_.options.background_threads > 0) maintenance_->Wake();
 }
 
 StoreImpl::~StoreImpl() {
@@ -48,7 +49,6 @@ StoreImpl::~StoreImpl() {
 Status StoreImpl::Recover() {
   const uint64_t begin = kvdyno::NowNs();
   const Options& options = state_.options;
-  state_.closed.store(true);  // until all is there
   if (const Status status = OpenManifest(); !status.ok()) return status;
   recovery_.clean = state_.manifest->state().clean;
 
@@ -68,7 +68,7 @@ Status StoreImpl::Recover() {
   if (const Status status = RecoverRing(); !status.ok()) return status;
   recovery_.seconds = static_cast<double>(kvdyno::NowNs() - begin) * 1e-9;
   maintenance_->SurveyDebt();
-  state_.closed.store(false);
+  state_.gate.Open();
   if (options.read_only) return Status::Ok();
   maintenance_->Start(!recovery_.clean);
   return Status::Ok();
@@ -78,15 +78,15 @@ Status StoreImpl::OpenManifest() {
   const Options& options = state_.options;
   kvdyno::FileSystem* files = state_.files;
   const std::string& directory = state_.directory;
-  if (!options.read_only) {
-    if (options.create_if_missing) {
-      if (const Status status = files->CreateDirectory(directory); !status.ok()) return status;
-    }
-    Status locked = files->Lock(directory, &lock_);
-    // To a caller, a file that cannot be created is no missing key.
-    if (locked.not_found()) return Status::IoError(locked.message());
-    if (!locked.ok()) return locked;
+  if (options.create_if_missing && !options.read_only) {
+    if (const Status status = files->CreateDirectory(directory); !status.ok()) return status;
   }
+  // A writer removes and reuses files that somebody who only reads would miss.
+  const Status locked =
+      options.read_only ? files->LockShared(directory, &lock_) : files->Lock(directory, &lock_);
+  // To a caller, a file that cannot be created is no missing key.
+  if (locked.not_found()) return Status::IoError(locked.message());
+  if (!locked.ok()) return locked;
   Status opened = Manifest::Open(files, directory, options.read_only, &state_.manifest);
   if (opened.ok() && options.error_if_exists) {
     return Status::InvalidArgument("open " + directory +
@@ -153,7 +153,8 @@ Status StoreImpl::RecoverRing() {
   recovery_.dropped_bytes = ring.dropped_bytes;
   recovery_.dropped_reason = ring.dropped_reason;
 
-  if (const Status status = ring.Follows(manifest.flushed_version, state_.directory);
+  if (const Status status =
+          ring.Follows(manifest.flushed_version, manifest.begun_sequence(), state_.directory);
       !status.ok()) {
     return status;
   }
@@ -211,7 +212,11 @@ Status StoreImpl::BeginEpoch(const RingRecovery& ring) {
     edit.epoch = epoch;
     if (manifest.epoch > 0) edit.epochs = EndedEpochs(manifest, last);
   }
+  // From here on files of stages that hold nothing may be used for others.
+  edit.has_ring = true;
+  edit.ring_sequence = ring.stages.empty() ? 0 : ring.stages.back()->sequence();
   if (const Status status = state_.manifest->Apply(edit, true); !status.ok()) return status;
+  if (const Status status = state_.ring->PrepareFree(); !status.ok()) return status;
   state_.clock.store(MakeVersion(epoch, NumberOf(last)));
 
   // A stage for new writes; when a series of crashes has left none free, the oldest is flushed now.
@@ -224,7 +229,11 @@ Status StoreImpl::BeginEpoch(const RingRecovery& ring) {
       list->stages.insert(list->stages.begin(), active);
       state_.active = std::move(active);
       PublishStages(&state_, list.release());
-      return Status::Ok();
+      if (state_.ring->newest_sequence() == 0) return Status::Ok();
+      Edit begun;
+      begun.has_ring = true;
+      begun.ring_sequence = state_.ring->newest_sequence();
+      return state_.manifest->Apply(begun, true);
     }
     if (status.code() != Code::kBusy) return status;
     if (const Status flushed = maintenance_->FlushOldest(); !flushed.ok()) return flushed;
@@ -232,15 +241,12 @@ Status StoreImpl::BeginEpoch(const RingRecovery& ring) {
 }
 
 Status StoreImpl::Close() {
-  if (state_.closed.exchange(true)) return Status::Ok();
+  if (!state_.gate.Close()) return Status::Ok();
+  state_.room.notify_all();
+  state_.gate.WaitForCalls();
+  state_.slots.WaitForReaders();  // gets
   Status status;
   if (!state_.options.read_only) {
-    {
-      const std::lock_guard lock(state_.write_mutex);
-    }  // a write that came before is through
-    state_.room.notify_all();
-    const std::unique_lock all(state_.calls);  // so is whoever waits, or flushes
-    state_.slots.WaitForReaders();
     maintenance_->Stop();
     status = state_.fatal();
     if (status.ok()) status = maintenance_->FlushAll();

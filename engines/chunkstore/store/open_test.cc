@@ -144,20 +144,95 @@ TEST_F(OpenTest, ReadOnlySeesWhatWasNotFlushed) {
   ExpectAll();
 }
 
-TEST_F(OpenTest, ReadOnlyLeavesTheLockAlone) {
+// A writer takes away files that the other still reads: the one open alone, or any number to read.
+TEST_F(OpenTest, AWriterAndReadersKeepEachOtherOut) {
+  Open();
+  Put("a", "1");
+  Options reading = options_;
+  reading.read_only = true;
+  std::unique_ptr<Store> readers[2];
+  EXPECT_EQ(Store::Open(reading, kDirectory, &readers[0]).code(), Code::kBusy);
+  Put("b", "2");
+  ASSERT_TRUE(IsOk(store_->Close()));
+  for (auto& reader : readers) {
+    ASSERT_TRUE(IsOk(Store::Open(reading, kDirectory, &reader)));
+    std::string value;
+    EXPECT_TRUE(IsOk(reader->Get("b", &value)));
+  }
+  EXPECT_EQ(TryOpen().code(), Code::kBusy);
+  readers[0].reset();
+  EXPECT_EQ(TryOpen().code(), Code::kBusy) << "one is left";
+  readers[1].reset();
+  Open();
+  ExpectAll();
+}
+
+// What was synced is gone with the file, and nothing else tells.
+TEST_F(OpenTest, MissesTheStageThatWasInUse) {
+  const std::string ring = std::string(kDirectory) + "/ring-0";
+  const auto expect_damage = [&] {
+    const Status status = TryOpen();
+    EXPECT_EQ(status.code(), Code::kCorruption) << status.ToString();
+    EXPECT_NE(status.message().find("expected stage"), std::string::npos) << status.ToString();
+  };
+  for (const bool remove : {false, true}) {
+    Open();
+    Put("flushed", "1");
+    ASSERT_TRUE(IsOk(store_->Close()));
+    Open();
+    Put("synced", "2");
+    ASSERT_TRUE(IsOk(store_->Checkpoint()));
+    Die(Loss::kDropAll);
+    ASSERT_TRUE(IsOk(remove ? files_.Remove(ring) : files_.Truncate(ring, 0)));
+    expect_damage();
+    options_.read_only = true;
+    expect_damage();
+    options_.read_only = false;
+    CheckReport report;
+    ASSERT_TRUE(IsOk(Store::Repair(options_, kDirectory, &report)));
+    EXPECT_FALSE(report.problems.empty());
+    rows_.erase("synced");
+    Open();
+    ExpectAll();
+    store_.reset();
+    ASSERT_TRUE(IsOk(Store::Destroy(options_, kDirectory)));
+    rows_.clear();
+  }
+}
+
+TEST_F(OpenTest, AStageOfAnotherSizeThatHoldsNothingIsNotMissed) {
   Open();
   Put("a", "1");
   ASSERT_TRUE(IsOk(store_->Flush()));
-  options_.read_only = true;
-  std::unique_ptr<Store> reader;
-  ASSERT_TRUE(IsOk(Store::Open(options_, kDirectory, &reader)));
+  Die(Loss::kKeepAll);
+  options_.stage_size *= 2;
+  for (int i = 0; i < 3; ++i) {
+    Open();
+    Die(Loss::kDropAll);
+  }
+  Open();
+  ExpectAll();
+}
+
+TEST_F(OpenTest, AMissingFileIsNoMissingKey) {
+  options_.block_cache_size = options_.row_cache_size = options_.munk_cache_size = 0;
+  Open();
+  PutMany(0, 500, 100);
+  ASSERT_TRUE(IsOk(store_->Compact()));
+  Reopen();
+  std::vector<std::string> names;
+  ASSERT_TRUE(IsOk(files_.List(kDirectory, &names)));
+  for (const std::string& name : names) {
+    if (!name.starts_with("segment-")) continue;
+    ASSERT_TRUE(IsOk(files_.Remove(std::string(kDirectory) + "/" + name)));
+  }
   std::string value;
-  EXPECT_TRUE(IsOk(reader->Get("a", &value)));
-  reader.reset();
-  Put("b", "2");
-  std::unique_ptr<Store> second;
-  options_.read_only = false;
-  EXPECT_EQ(Store::Open(options_, kDirectory, &second).code(), Code::kBusy) << "still held";
+  EXPECT_EQ(store_->Get(KeyOf(7), &value).code(), Code::kIoError);
+  const auto row = [](std::string_view, std::string_view) { return true; };
+  EXPECT_EQ(store_->Scan({}, row).code(), Code::kIoError);
+  const auto iterator = store_->NewIterator({});
+  iterator->Seek(KeyOf(7));
+  EXPECT_EQ(iterator->status().code(), Code::kIoError);
 }
 
 TEST_F(OpenTest, ReportsWhatItRecovered) {

@@ -41,6 +41,7 @@ constexpr CountName kCountNames[] = {
     {Count::kAdoptionBytes, "adoption_bytes", "byte"},
     {Count::kMunkRebalances, "munk_rebalances", "count"},
     {Count::kMunkLoads, "munk_loads", "count"},
+    {Count::kLogsWarmed, "logs_warmed", "count"},
     {Count::kMunkEvictions, "munk_evictions", "count"},
     {Count::kCheckpoints, "checkpoints", "count"},
     {Count::kRingBytes, "ring_bytes", "byte"},
@@ -183,8 +184,8 @@ bool StoreImpl::GetProperty(std::string_view name, std::string* value) const {
 }
 
 Status StoreImpl::VerifyChecksums(CheckReport* report) {
-  const std::shared_lock call(state_.calls);
-  if (Status status = CheckOpen("verify"); !status.ok()) return status;
+  const CallGate::Call call(&state_.gate);
+  if (!call.open()) return state_.ClosedError("verify");
   // Shared runs stay readable without a pin, however long this takes.
   std::vector<std::shared_ptr<const Run>> runs;
   {

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <shared_mutex>
 #include <utility>
 
 #include "core/iterator.h"
 #include "stage/record.h"
+#include "testing/moments.h"
 #include "testing/seeded_bugs.h"
 
 namespace chunkstore {
@@ -28,14 +28,8 @@ void WriteBatch::Delete(std::string_view key) {
 
 void WriteBatch::Clear() { *this = {}; }
 
-Status StoreImpl::CheckOpen(const char* operation) const {
-  if (!state_.closed.load(std::memory_order_relaxed)) return Status::Ok();
-  return Status::InvalidArgument(std::string(operation) + " " + state_.directory +
-                                 ": the store is closed");
-}
-
 Status StoreImpl::CheckWritable(const char* operation, size_t key_bytes, size_t value_bytes) const {
-  if (const Status status = CheckOpen(operation); !status.ok()) return status;
+  if (state_.gate.closed()) return state_.ClosedError(operation);
   const auto refuse = [&](const std::string& text) {
     return Status::InvalidArgument(std::string(operation) + " " + state_.directory + ": " + text);
   };
@@ -89,38 +83,41 @@ Status StoreImpl::Write(const chunkstore::WriteBatch& batch) {
 }
 
 Status StoreImpl::Get(const ReadOptions& options, std::string_view key, std::string* value) {
-  if (Status status = CheckOpen("get"); !status.ok()) return status;
   if (options.snapshot == nullptr) return reader_.Get(key, options.fill_cache, value);
+  const CallGate::Call call(&state_.gate);
+  if (!call.open()) return state_.ClosedError("get");
   return reader_.GetAt(key, options.snapshot->version(), options.fill_cache, value);
 }
 
 void StoreImpl::MultiGet(const ReadOptions& options, const std::vector<std::string_view>& keys,
                          std::vector<std::string>* values, std::vector<Status>* statuses) {
+  const CallGate::Call call(&state_.gate);
   values->resize(keys.size());
-  statuses->assign(keys.size(), CheckOpen("multi-get"));
-  if (state_.closed.load()) return;
-  const SnapshotHold now(&state_.snapshots);
-  const Version version = options.snapshot != nullptr ? options.snapshot->version() : now.version();
-  state_.slots.WaitForPending(version);
+  statuses->assign(keys.size(), call.open() ? Status::Ok() : state_.ClosedError("multi-get"));
+  if (!call.open()) return;
+  const SnapshotHold moment = Hold(&state_.snapshots, options.snapshot);
+  state_.slots.WaitForPending(moment.version());
   for (size_t i = 0; i < keys.size(); ++i) {
-    (*statuses)[i] = reader_.GetAt(keys[i], version, options.fill_cache, &(*values)[i]);
+    Reached(Moment::kBetweenPins);
+    (*statuses)[i] = reader_.GetAt(keys[i], moment.version(), options.fill_cache, &(*values)[i]);
   }
 }
 
 Status StoreImpl::Scan(const ScanOptions& options, const RowFunction& row) {
-  if (Status status = CheckOpen("scan"); !status.ok()) return status;
+  const CallGate::Call call(&state_.gate);
+  if (!call.open()) return state_.ClosedError("scan");
   state_.counters.Add(Count::kScans);
   if (!options.end.empty() && options.start >= options.end) return Status::Ok();
   if (options.reverse) return ScanBackwards(options, row);
-  const SnapshotHold now(&state_.snapshots);
-  const Version version = options.snapshot != nullptr ? options.snapshot->version() : now.version();
-  state_.slots.WaitForPending(version);
+  const SnapshotHold moment = Hold(&state_.snapshots, options.snapshot);
+  state_.slots.WaitForPending(moment.version());
   uint64_t rows = 0;
   const Reader::Range range{options.start, options.end, options.limit, options.fill_cache};
-  Status status = reader_.Rows(range, version, [&](std::string_view key, std::string_view value) {
-    ++rows;
-    return row(key, value) && rows != options.limit;
-  });
+  Status status =
+      reader_.Rows(range, moment.version(), [&](std::string_view key, std::string_view value) {
+        ++rows;
+        return row(key, value) && rows != options.limit;
+      });
   state_.counters.Add(Count::kScanRows, rows);
   return status;
 }
@@ -162,26 +159,26 @@ std::unique_ptr<Snapshot> StoreImpl::GetSnapshot() {
 
 // Without files for the ring, only chunks survive a power loss.
 Status StoreImpl::Checkpoint() {
-  const std::shared_lock call(state_.calls);
+  const CallGate::Call call(&state_.gate);
   if (Status status = CheckWritable("checkpoint", 0, 0); !status.ok()) return status;
   return state_.options.durability == Durability::kNone ? maintenance_->FlushAll()
                                                         : writer_.Checkpoint();
 }
 
 Status StoreImpl::Flush() {
-  const std::shared_lock call(state_.calls);
+  const CallGate::Call call(&state_.gate);
   if (Status status = CheckWritable("flush", 0, 0); !status.ok()) return status;
   return maintenance_->FlushAll();
 }
 
 Status StoreImpl::PayDebt(uint64_t log_bytes_max) {
-  const std::shared_lock call(state_.calls);
+  const CallGate::Call call(&state_.gate);
   if (Status status = CheckWritable("pay debt", 0, 0); !status.ok()) return status;
   return maintenance_->PayDebt(log_bytes_max);
 }
 
 Status StoreImpl::Compact() {
-  const std::shared_lock call(state_.calls);
+  const CallGate::Call call(&state_.gate);
   if (Status status = CheckWritable("compact", 0, 0); !status.ok()) return status;
   return maintenance_->CompactAll();
 }

@@ -42,12 +42,12 @@ class StoreImpl final : public Store {
 
  private:
   // --- open.cc
+  void WakeMaintenance();
   Status OpenManifest();
   void BuildChunks();
   Status RecoverRing();
   Status BeginEpoch(const RingRecovery& ring);
 
-  Status CheckOpen(const char* operation) const;
   Status CheckWritable(const char* operation, size_t key_bytes, size_t value_bytes) const;
   Status WriteOne(EntryType type, std::string_view key, std::string_view value);
   Status ScanBackwards(const ScanOptions& options, const RowFunction& row);

@@ -1,6 +1,9 @@
 // Reads and writes: what each sentence of the public interface says of them.
 #include <sys/mman.h>
 
+#include <atomic>
+#include <chrono>
+#include <functional>
 #include <thread>
 
 #include "store/store_fixture.h"
@@ -267,6 +270,88 @@ TEST_F(ReadWriteTest, AReleasedSnapshotFreesItsSpaceAndChunks) {
   EXPECT_LT(Stat("chunks"), chunks / 4);
   EXPECT_GT(Stat("merges"), 0);
   ExpectAll();
+}
+
+// Rows of later chunks are read after the destructor was called.
+TEST_F(ReadWriteTest, TheDestructorWaitsForAScan) {
+  PutMany(0, 2000, 100);
+  ASSERT_TRUE(IsOk(store_->Compact()));
+  ASSERT_GT(Stat("chunks"), 5);
+  std::atomic<bool> inside{false};
+  size_t rows = 0;
+  std::thread scan([&] {
+    const Status status = store_->Scan({}, [&](std::string_view, std::string_view) {
+      if (++rows == 1) {
+        inside = true;
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      }
+      return true;
+    });
+    EXPECT_TRUE(IsOk(status));
+  });
+  while (!inside) std::this_thread::yield();
+  store_.reset();
+  EXPECT_EQ(rows, rows_.size());
+  scan.join();
+}
+
+TEST_F(ReadWriteTest, CallsThatMeetACloseEndOrAreRefused) {
+  PutMany(0, 1000, 100);
+  ASSERT_TRUE(IsOk(store_->Compact()));
+  const auto refused = [](const Status& status) {
+    EXPECT_EQ(status.code(), Code::kInvalidArgument) << status.ToString();
+  };
+  std::vector<std::thread> threads;
+  std::atomic<int> going{0};
+  const auto repeat = [&](std::function<Status()> call) {
+    threads.emplace_back([&going, refused, call = std::move(call)] {
+      Status status = call();
+      ++going;
+      while (status.ok()) status = call();
+      refused(status);
+    });
+  };
+  const std::string last = rows_.rbegin()->first;
+  repeat([&] {
+    std::string value;
+    return store_->Get(last, &value);
+  });
+  repeat([&] { return store_->Put(last, "new"); });
+  repeat([&] { return store_->Scan({}, [](std::string_view, std::string_view) { return true; }); });
+  repeat([&] {
+    std::vector<std::string> values;
+    std::vector<Status> statuses;
+    store_->MultiGet({}, std::vector<std::string_view>(20, last), &values, &statuses);
+    for (const Status& status : statuses) EXPECT_EQ(status.code(), statuses[0].code());
+    return statuses[0];
+  });
+  repeat([&] {
+    const auto iterator = store_->NewIterator({});
+    for (iterator->SeekToFirst(); iterator->Valid();) iterator->Next();
+    return iterator->status();
+  });
+  repeat([&] { return store_->Flush(); });
+  while (going < 6) std::this_thread::yield();
+  EXPECT_TRUE(IsOk(store_->Close()));
+  for (std::thread& thread : threads) thread.join();
+  rows_[last] = "new";
+  Open();
+  ExpectAll();
+}
+
+TEST_F(ReadWriteTest, AnIteratorKeepsItsMomentWithoutItsSnapshot) {
+  PutMany(0, 2000, 100);
+  const Rows before = rows_;
+  auto snapshot = store_->GetSnapshot();
+  const auto iterator = store_->NewIterator({snapshot.get()});
+  iterator->SeekToFirst();
+  snapshot.reset();
+  for (int i = 0; i < 2000; ++i) Delete(KeyOf(i));
+  ASSERT_TRUE(IsOk(store_->Compact()));
+  Rows found;
+  for (; iterator->Valid(); iterator->Next()) found.emplace(iterator->key(), iterator->value());
+  EXPECT_TRUE(IsOk(iterator->status()));
+  EXPECT_TRUE(found == before);
 }
 
 // Any thread may call anything; what is left is what was written.

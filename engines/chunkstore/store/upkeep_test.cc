@@ -155,6 +155,36 @@ TEST_F(UpkeepTest, WarmChunksBecomeMunks) {
   ExpectAll();
 }
 
+// After an open, with every chunk's log in as many places as there were flushes.
+TEST_F(UpkeepTest, WarmsTheLogsOfChunksThatAreRead) {
+  options_.munk_cache_size = options_.row_cache_size = options_.block_cache_size = 0;
+  options_.log_limit = 1 << 20;
+  options_.log_debt_limit = uint64_t{1} << 30;
+  Open();
+  PutMany(0, 2000, 100);
+  ASSERT_TRUE(IsOk(store_->Compact()));
+  for (int round = 0; round < 20; ++round) {
+    for (int i = round % 4; i < 2000; i += 4) Put(KeyOf(i), std::to_string(i + round));
+    ASSERT_TRUE(IsOk(store_->Flush()));
+  }
+  const double chunks = Stat("chunks");
+  ASSERT_GT(chunks, 8);
+  ASSERT_TRUE(IsOk(store_->Close()));
+  options_.background_threads = 1;
+  Open();
+  EXPECT_EQ(Stat("logs_warmed"), 0) << "nobody has read";
+  // The first get makes its own chunk's index; one of each other chunk has only to be noticed.
+  for (const auto& [key, value] : rows_) {
+    ASSERT_EQ(Get(key), value);
+    if (Stat("logs_warmed") > 0) break;
+  }
+  ScanAll();
+  ASSERT_TRUE(IsOk(store_->Flush())) << "until nothing is left to do";
+  const double reads = Stat("read_calls");
+  for (int i = 0; i < 2000; i += 50) ASSERT_EQ(Get(KeyOf(i)), rows_[KeyOf(i)]);
+  EXPECT_LE(Stat("read_calls") - reads, 40) << "one block a get";
+}
+
 TEST_F(UpkeepTest, BothLogLookupsGiveTheSameAnswers) {
   std::map<LogLookup, std::vector<std::string>> answers;
   std::map<LogLookup, double> searched;

@@ -16,6 +16,7 @@
 #include "kvdyno/base/testing/simulated_file_system.h"
 #include "testing/checkers.h"
 #include "testing/data.h"
+#include "testing/moments.h"
 
 namespace chunkstore::testing {
 
@@ -41,6 +42,7 @@ class Crew {
         return Status::Ok();
       });
     }
+    HoldThreads(seed);
     if (check.directory.empty()) {
       options_.file_system = &files_;
     } else {
@@ -88,6 +90,21 @@ class Crew {
   Rng* rng() { return &rng_; }  // one thread
 
  private:
+  // In every other pair of rounds threads are held now and then where a test build can: what
+  // happens once in hours, for want of a processor, then happens all the time.
+  static void HoldThreads(uint64_t seed) {
+#ifdef CHUNKSTORE_SEEDED_BUGS
+    at_moment = {};
+    if (seed % 4 < 2) return;
+    at_moment = [seed](Moment) {
+      thread_local Rng rng(seed ^ Mix(std::hash<std::thread::id>()(std::this_thread::get_id())));
+      if (rng.OneIn(300)) std::this_thread::sleep_for(std::chrono::microseconds(rng.Below(2000)));
+    };
+#else
+    static_cast<void>(seed);
+#endif
+  }
+
   const char* const test_;
   const uint64_t seed_;
   Verdict* const verdict_;

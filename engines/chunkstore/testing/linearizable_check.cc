@@ -57,7 +57,10 @@ class Round {
       if (dice < 40) {
         const uint64_t number = (++last_number) * 64 + thread;
         const ValueId id = dice < 4 ? kAbsent : MakeId(number, RandomLength(&rng, sizeof(ValueId)));
-        if (!Write(rank, id, &value, &notes)) return;
+        const bool replaced = id != kAbsent && rng.OneIn(8);
+        if (!(replaced ? Replace(rank, id, &value, &notes) : Write(rank, id, &value, &notes))) {
+          return;
+        }
       } else if (dice < 94) {
         if (!Read(rank, !rng.OneIn(8), &value, &notes)) return;
       } else if (dice < 97) {
@@ -74,6 +77,17 @@ class Round {
                                         : crew_.store()->Put(keys_[rank], *value);
     notes->push_back({rank, {invoke, kvdyno::NowNs(), id, true}});
     return crew_.Ok(status, id == kAbsent ? "delete" : "put");
+  }
+  // Deleted and put in one batch: nobody may find the key absent.
+  bool Replace(size_t rank, ValueId id, std::string* value, std::vector<Note>* notes) {
+    MakeValue(id, value);
+    WriteBatch batch;
+    batch.Delete(keys_[rank]);
+    batch.Put(keys_[rank], *value);
+    const uint64_t invoke = kvdyno::NowNs();
+    const Status status = crew_.store()->Write(batch);
+    notes->push_back({rank, {invoke, kvdyno::NowNs(), id, true}});
+    return crew_.Ok(status, "write batch");
   }
   bool Read(size_t rank, bool fill_cache, std::string* value, std::vector<Note>* notes) {
     const uint64_t invoke = kvdyno::NowNs();

@@ -35,6 +35,8 @@ const Hunt kHunts[] = {
     {Bug::kBatchNotAtomic, "BatchNotAtomic", CheckPowerLoss, 1000, 0},
     {Bug::kSyncAcknowledgesEarly, "SyncAcknowledgesEarly", CheckPowerLoss, 1000, 0},
     {Bug::kDeletionForgotten, "DeletionForgotten", CheckModel, 2'000'000, 0},
+    {Bug::kForgetsLateWrites, "ForgetsLateWrites", CheckLinearizable, 20'000'000, 1},
+    {Bug::kGetSeesHalfABatch, "GetSeesHalfABatch", CheckLinearizable, 20'000'000, 1},
 };
 
 CheckOptions OptionsFor(const Hunt& hunt) {

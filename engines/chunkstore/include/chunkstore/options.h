@@ -43,7 +43,8 @@ struct Options {
   // --- the directory
   bool create_if_missing = true;
   bool error_if_exists = false;
-  // Opens without writing a byte; the media may be read-only. Every write is refused.
+  // Opens without writing a byte; the media may be read-only. Every write is refused. Several may
+  // have a store open like this at once, but not beside one that writes (Busy, either way).
   bool read_only = false;
 
   // --- durability

@@ -44,7 +44,7 @@ class WriteBatch {
 };
 
 // A moment of the store. Reads at a snapshot see exactly what was written before it. Release it:
-// what it sees is kept on disk as long as it lives.
+// what it sees is kept on disk as long as it lives. An iterator keeps the moment for itself.
 class Snapshot {
  public:
   virtual ~Snapshot() = default;
@@ -127,8 +127,9 @@ class Store {
 
   // Closes: waits for calls in other threads, flushes, releases. Errors are lost here: call Close.
   virtual ~Store() = default;
-  // Flushes and releases everything; afterwards every other call answers InvalidArgument. Closing
-  // again is Ok and does nothing.
+  // Waits for calls in other threads, scans and iterators' movements among them; flushes and
+  // releases everything. Afterwards every other call answers InvalidArgument. Closing again is Ok
+  // and does nothing. Not from inside a scan's row function.
   virtual Status Close() = 0;
 
   virtual Status Put(std::string_view key, std::string_view value) = 0;

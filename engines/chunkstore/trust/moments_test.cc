@@ -1,0 +1,188 @@
+// Orders of events that hardly ever happen, made certain: threads are held at moments inside the
+// store (testing/moments.h), which only this build has.
+#include "testing/moments.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "chunkstore/store.h"
+#include "kvdyno/base/testing/simulated_file_system.h"
+
+namespace chunkstore {
+namespace {
+
+// A door that stays open once it was opened.
+class Door {
+ public:
+  void Open() { open_ = true; }
+  bool open() const { return open_; }
+  void Wait() const {
+    while (!open_) std::this_thread::sleep_for(std::chrono::microseconds(200));
+  }
+
+ private:
+  std::atomic<bool> open_{false};
+};
+
+class MomentsTest : public ::testing::Test {
+ protected:
+  MomentsTest() {
+    options_.memory_budget = Options::kLeastBudget;
+    options_.stage_size = 64 << 10;
+    options_.chunk_size = 16 << 10;
+    options_.block_size = 1 << 10;
+    options_.file_system = &files_;
+  }
+  ~MomentsTest() override {
+    store_.reset();
+    at_moment = {};
+  }
+
+  void Open(int background_threads) {
+    options_.background_threads = background_threads;
+    const Status status = Store::Open(options_, "/store", &store_);
+    ASSERT_TRUE(status.ok()) << status.ToString();
+  }
+  static void Ok(const Status& status) { EXPECT_TRUE(status.ok()) << status.ToString(); }
+  std::string Get(const std::string& key) {
+    std::string value;
+    const Status status = store_->Get(key, &value);
+    return status.ok() ? value : status.not_found() ? "not found" : status.ToString();
+  }
+  double Stat(const std::string& name) const {
+    for (const Statistic& statistic : store_->GetStatistics()) {
+      if (statistic.name == name) return statistic.value;
+    }
+    return -1;
+  }
+  // The next write waits in the middle until a munk is shown to writers.
+  void HoldOnePut() {
+    at_moment = [this](Moment moment) {
+      if (moment == Moment::kWriteShown && hold_next_.exchange(false)) {
+        put_shown_.Open();
+        munk_shown_.Wait();
+      }
+      if (moment == Moment::kMunkShown && put_shown_.open()) munk_shown_.Open();
+    };
+  }
+  // Reads the key until its chunk has got another munk, of which the statistic tells.
+  void ReadUntil(const std::string& statistic, const std::string& key) {
+    const double before = Stat(statistic);
+    while (!munk_shown_.open()) Get(key);
+    while (Stat(statistic) == before) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+
+  kvdyno::testing::SimulatedFileSystem files_{1};
+  Options options_;
+  std::unique_ptr<Store> store_;
+  std::atomic<bool> hold_next_{false};
+  Door put_shown_, munk_shown_;
+};
+
+// Put("k") is held between the clock and the indexes while Delete("k") passes it; then a munk is
+// made, and the put goes on.
+TEST_F(MomentsTest, AWriteThatADeletionOvertookDoesNotReturnInANewMunk) {
+  HoldOnePut();
+  Open(1);
+  Ok(store_->Put("other", "1"));
+  hold_next_ = true;
+  std::thread late([this] { Ok(store_->Put("k", "late")); });
+  put_shown_.Wait();
+  Ok(store_->Delete("k"));
+  ReadUntil("munk_loads", "other");
+  late.join();
+  EXPECT_EQ(Get("k"), "not found");
+  Ok(store_->Compact());
+  EXPECT_EQ(Get("k"), "not found");
+  Ok(store_->Close());
+  Open(1);
+  EXPECT_EQ(Get("k"), "not found");
+}
+
+TEST_F(MomentsTest, NorInTheSuccessorOfAMunk) {
+  HoldOnePut();
+  Open(1);
+  Ok(store_->Put("other", std::string(1000, 'v')));
+  while (Stat("munk_loads") == 0) Get("other");
+  hold_next_ = true;
+  std::thread late([this] { Ok(store_->Put("k", "late")); });
+  put_shown_.Wait();
+  Ok(store_->Delete("k"));
+  // Enough for a munk to be made anew, and too little for a stage.
+  for (int i = 0; i < 20; ++i) Ok(store_->Put("other", std::string(1000, 'w')));
+  ReadUntil("munk_rebalances", "other");
+  late.join();
+  EXPECT_EQ(Get("k"), "not found");
+  Ok(store_->Compact());
+  EXPECT_EQ(Get("k"), "not found");
+}
+
+// The get looks when one of the batch's two operations is in the index.
+TEST_F(MomentsTest, AGetDoesNotSeeHalfABatch) {
+  Door get_begun, half_entered, get_looked;
+  std::atomic<int> entered{-1};  // that of the first put
+  at_moment = [&](Moment moment) {
+    if (moment == Moment::kGetBegun && !get_begun.open()) {
+      get_begun.Open();
+      half_entered.Wait();
+    }
+    if (moment == Moment::kOperationEntered && entered.fetch_add(1) == 0) {
+      half_entered.Open();
+      get_looked.Wait();
+    }
+    if (moment == Moment::kGetLooked) get_looked.Open();
+  };
+  Open(0);
+  Ok(store_->Put("k", "old"));
+  std::string got;
+  std::thread reader([&] { got = Get("k"); });
+  get_begun.Wait();
+  WriteBatch batch;
+  batch.Delete("k");
+  batch.Put("k", "new");
+  Ok(store_->Write(batch));
+  reader.join();
+  EXPECT_EQ(got, "new");
+  EXPECT_EQ(entered, 2);
+}
+
+// A multi-get is between two keys, and holds nothing but its place in the gate.
+TEST_F(MomentsTest, TheDestructorWaitsForAMultiGet) {
+  Door between, closing;
+  std::atomic<int> keys{0};
+  at_moment = [&](Moment moment) {
+    if (moment != Moment::kBetweenPins || keys.fetch_add(1) != 1) return;
+    between.Open();
+    closing.Wait();
+    // Long enough for a destructor that does not wait.
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  };
+  Open(0);
+  Ok(store_->Put("a", "1"));
+  Ok(store_->Put("b", "2"));
+  std::vector<std::string> values;
+  std::vector<Status> statuses;
+  std::thread reader([&] { store_->MultiGet({}, {"a", "b"}, &values, &statuses); });
+  between.Wait();
+  std::thread closer([&] {
+    closing.Open();
+    store_.reset();
+    EXPECT_EQ(values.size(), 2U) << "the call had ended";
+  });
+  reader.join();
+  closer.join();
+  ASSERT_EQ(statuses.size(), 2U);
+  EXPECT_EQ(values[0], "1");
+  Ok(statuses[0]);
+  Ok(statuses[1]);
+  EXPECT_EQ(values[1], "2");
+}
+
+}  // namespace
+}  // namespace chunkstore
