@@ -5,12 +5,14 @@
 
 namespace chunkstore {
 
-KeyIndex::KeyIndex(const std::vector<RunKey>& keys, uint32_t run) {
+KeyIndex::KeyIndex(const std::vector<RunKey>& keys, uint32_t first_run) {
   size_t bytes = 0;
   for (const RunKey& key : keys) bytes += key.key.size();
   keys_.reserve(bytes);
   items_.reserve(keys.size());
-  for (const RunKey& key : keys) Append(key.key, {key.version, 0, 0, run, key.block});
+  for (const RunKey& key : keys) {
+    Append(key.key, {key.version, 0, 0, first_run + key.run, key.block});
+  }
   Seal();
 }
 

@@ -23,8 +23,8 @@ class KeyIndex {
     uint32_t block = 0;
   };
 
-  // Of one run, whose place in the log is `run`.
-  KeyIndex(const std::vector<RunKey>& keys, uint32_t run);
+  // Of keys in entry order. The place in the log of a key's run is `first_run` and what it says.
+  KeyIndex(const std::vector<RunKey>& keys, uint32_t first_run);
   // Of all runs of two, of which CanMerge.
   KeyIndex(const KeyIndex& older, const KeyIndex& newer);
 

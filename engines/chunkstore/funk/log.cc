@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <iterator>
 #include <utility>
 
 #include "funk/bloom.h"
@@ -68,9 +69,9 @@ void Log::AddRun(uint32_t run, const std::vector<RunKey>& keys, Directory* direc
   }
 }
 
-void Log::AddToIndex(uint32_t run, const std::vector<RunKey>& keys, Directory* directory) const {
+void Log::AddToIndex(uint32_t first_run, const std::vector<RunKey>& keys, Directory* directory) {
   auto& parts = directory->parts;
-  auto part = std::make_shared<const KeyIndex>(keys, run);
+  auto part = std::make_shared<const KeyIndex>(keys, first_run);
   while (!parts.empty() && parts.back()->size() < Directory::kPartRatio * part->size() &&
          KeyIndex::CanMerge(*parts.back(), *part)) {
     part = std::make_shared<const KeyIndex>(*parts.back(), *part);
@@ -122,12 +123,29 @@ Status Log::Find(const ReadContext& context, const Directory** directory) const 
   ReadContext whole_runs = context;
   whole_runs.fill_cache = false;
   if (context.ahead == nullptr) whole_runs.ahead = &own;
+  constexpr size_t kKeysSortedTogether = size_t{1} << 16;
+  std::vector<RunKey> keys;
   uint32_t fetched = 0;
   for (uint32_t run = 0; run < runs_.size(); ++run) {
     if (context.ahead == nullptr && run == fetched) {
       fetched = FetchFrom(run, *context.segments, &own);
     }
-    if (Status status = Extend(whole_runs, run, made.get()); !status.ok()) return status;
+    std::vector<RunKey> of_run;
+    if (Status status = ReadKeys(whole_runs, run, &of_run); !status.ok()) return status;
+    if (policy_->lookup != LogLookup::kIndex) {
+      AddRun(run, of_run, made.get());
+      continue;
+    }
+    // Sorted together: merging run by run would move each key several times.
+    for (RunKey& key : of_run) key.run = run;
+    keys.insert(keys.end(), std::make_move_iterator(of_run.begin()),
+                std::make_move_iterator(of_run.end()));
+    if (run + 1 < runs_.size() && keys.size() < kKeysSortedTogether) continue;
+    std::sort(keys.begin(), keys.end(), [](const RunKey& a, const RunKey& b) {
+      return Compare(a.key, a.version, b.key, b.version) < 0;
+    });
+    AddToIndex(0, keys, made.get());
+    keys.clear();
   }
   *directory = made.get();
   directory_.store(made.release(), std::memory_order_release);
@@ -148,15 +166,12 @@ uint32_t Log::FetchFrom(uint32_t run, const Segments& segments, ReadAhead* ahead
   return run;
 }
 
-// Reads a run's keys.
-Status Log::Extend(const ReadContext& context, uint32_t run, Directory* directory) const {
-  std::vector<RunKey> keys;
-  keys.reserve(runs_[run]->extent().entries);
+Status Log::ReadKeys(const ReadContext& context, uint32_t run, std::vector<RunKey>* keys) const {
+  keys->reserve(runs_[run]->extent().entries);
   RunCursor cursor(runs_[run].get(), context, runs_[run]->extent().length);
   for (cursor.Seek({}); cursor.Valid(); cursor.Next()) {
-    keys.push_back({std::string(cursor.entry().key), cursor.entry().version, cursor.block()});
+    keys->push_back({std::string(cursor.entry().key), cursor.entry().version, cursor.block(), 0});
   }
-  if (cursor.status().ok()) AddRun(run, keys, directory);
   return cursor.status();
 }
 

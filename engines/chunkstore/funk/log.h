@@ -57,9 +57,9 @@ class Log {
   struct Directory;  // what finds keys: index or filters
   Status Find(const ReadContext& context, const Directory** directory) const;
   uint32_t FetchFrom(uint32_t run, const Segments& segments, ReadAhead* ahead) const;
-  Status Extend(const ReadContext& context, uint32_t run, Directory* directory) const;
+  Status ReadKeys(const ReadContext& context, uint32_t run, std::vector<RunKey>* keys) const;
   void AddRun(uint32_t run, const std::vector<RunKey>& keys, Directory* directory) const;
-  void AddToIndex(uint32_t run, const std::vector<RunKey>& keys, Directory* directory) const;
+  static void AddToIndex(uint32_t first_run, const std::vector<RunKey>& keys, Directory* directory);
   void AddToPieces(uint32_t run, const std::vector<RunKey>& keys, Directory* directory) const;
 
   const LogPolicy* policy_;

@@ -33,6 +33,7 @@ struct RunKey {
   std::string key;
   Version version = 0;
   uint32_t block = 0;
+  uint32_t run = 0;  // of several runs' keys: which
 };
 
 struct RunSummary {

@@ -112,6 +112,7 @@ class Maintenance {
 
   // --- warm.cc
   bool WarmLogs();
+  bool WarmGroup(const std::vector<Chunk*>& group);  // neighbours; true when some are warm now
 
   // --- munks.cc
   void KeepMunks();

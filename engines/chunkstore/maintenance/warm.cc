@@ -9,50 +9,56 @@
 
 namespace chunkstore {
 
-namespace {
-
-// Nobody reads in a chunk: its index can wait, and a log without one costs writers less.
-bool IsRead(const Chunk& chunk) {
-  return chunk.heat.reads.load(std::memory_order_relaxed) > 0 ||
-         chunk.heat.scans.load(std::memory_order_relaxed) > 0;
+// Some, so that no flush waits long; true when it got on. A chunk that is read is joined by those
+// behind it: they are likely to be read too, and cost hardly another call.
+bool Maintenance::WarmLogs() {
+  const std::vector<Chunk*>& chunks = state_.map().chunks();
+  const auto cold = [](const Chunk& chunk) {
+    return chunk.failed_rounds == 0 && !chunk.funk().log->warm();
+  };
+  const auto is_read = [](const Chunk& chunk) {
+    return chunk.heat.reads.load(std::memory_order_relaxed) > 0 ||
+           chunk.heat.scans.load(std::memory_order_relaxed) > 0;
+  };
+  uint64_t bytes = 0;
+  bool warmed = false;
+  for (size_t i = 0; i < chunks.size() && bytes < kRoundBytes;) {
+    if (!cold(*chunks[i]) || !is_read(*chunks[i])) {
+      ++i;
+      continue;
+    }
+    std::vector<Chunk*> group;
+    uint64_t group_bytes = 0;
+    for (; i < chunks.size() && cold(*chunks[i]) && group_bytes < policy_.GroupBytes(); ++i) {
+      group.push_back(chunks[i]);
+      group_bytes += chunks[i]->funk().log_bytes();
+    }
+    bytes += group_bytes;
+    warmed |= WarmGroup(group);
+  }
+  return warmed;
 }
 
-}  // namespace
-
-// Some, so that no flush waits long; true when it got on.
-bool Maintenance::WarmLogs() {
-  std::vector<Chunk*> group;
+bool Maintenance::WarmGroup(const std::vector<Chunk*>& group) {
   std::vector<ExtentRef> extents;
-  uint64_t bytes = 0, group_bytes = 0;
-  bool warmed = false;
-  const auto warm_group = [&] {
-    ReadAhead ahead;
-    ahead.Fetch(*state_.segments, std::exchange(extents, {}));
-    ReadContext context = state_.read_context(false);
-    context.ahead = &ahead;
-    for (Chunk* chunk : group) {
-      if (chunk->funk().log->Warm(context).ok()) {
-        warmed = true;
-        state_.counters.Add(Count::kLogsWarmed);
-      } else {
-        chunk->failed_rounds = kRoundsAlone;
-      }
-    }
-    group.clear();
-    bytes += std::exchange(group_bytes, 0);
-  };
-  for (Chunk* chunk : state_.map().chunks()) {
-    const Log& log = *chunk->funk().log;
-    if (log.warm() || chunk->failed_rounds > 0 || !IsRead(*chunk)) continue;
-    if (bytes >= kRoundBytes) break;
-    group.push_back(chunk);
-    group_bytes += log.bytes();
-    for (const auto& run : log.runs()) {
+  for (const Chunk* chunk : group) {
+    for (const auto& run : chunk->funk().log->runs()) {
       if (run->extent().length <= ReadAhead::kLongestRun) extents.push_back(run->extent());
     }
-    if (group_bytes >= policy_.GroupBytes()) warm_group();
   }
-  if (!group.empty()) warm_group();
+  ReadAhead ahead;
+  ahead.Fetch(*state_.segments, std::move(extents));
+  ReadContext context = state_.read_context(false);
+  context.ahead = &ahead;
+  bool warmed = false;
+  for (Chunk* chunk : group) {
+    if (chunk->funk().log->Warm(context).ok()) {
+      warmed = true;
+      state_.counters.Add(Count::kLogsWarmed);
+    } else {
+      chunk->failed_rounds = kRoundsAlone;
+    }
+  }
   return warmed;
 }
 
