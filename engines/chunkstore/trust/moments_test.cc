@@ -13,6 +13,7 @@
 
 #include "chunkstore/store.h"
 #include "kvdyno/base/testing/simulated_file_system.h"
+#include "testing/seeded_bugs.h"
 
 namespace chunkstore {
 namespace {
@@ -42,6 +43,7 @@ class MomentsTest : public ::testing::Test {
   ~MomentsTest() override {
     store_.reset();
     at_moment = {};
+    seeded_bug = Bug::kNone;
   }
 
   void Open(int background_threads) {
@@ -78,6 +80,18 @@ class MomentsTest : public ::testing::Test {
     while (Stat(statistic) == before) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 
+  void LetADeletionOvertakeAPut() {
+    HoldOnePut();
+    Open(1);
+    Ok(store_->Put("other", "1"));
+    hold_next_ = true;
+    std::thread late([this] { Ok(store_->Put("k", "late")); });
+    put_shown_.Wait();
+    Ok(store_->Delete("k"));
+    ReadUntil("munk_loads", "other");
+    late.join();
+  }
+
   kvdyno::testing::SimulatedFileSystem files_{1};
   Options options_;
   std::unique_ptr<Store> store_;
@@ -88,21 +102,21 @@ class MomentsTest : public ::testing::Test {
 // Put("k") is held between the clock and the indexes while Delete("k") passes it; then a munk is
 // made, and the put goes on.
 TEST_F(MomentsTest, AWriteThatADeletionOvertookDoesNotReturnInANewMunk) {
-  HoldOnePut();
-  Open(1);
-  Ok(store_->Put("other", "1"));
-  hold_next_ = true;
-  std::thread late([this] { Ok(store_->Put("k", "late")); });
-  put_shown_.Wait();
-  Ok(store_->Delete("k"));
-  ReadUntil("munk_loads", "other");
-  late.join();
+  LetADeletionOvertakeAPut();
   EXPECT_EQ(Get("k"), "not found");
   Ok(store_->Compact());
   EXPECT_EQ(Get("k"), "not found");
   Ok(store_->Close());
   Open(1);
   EXPECT_EQ(Get("k"), "not found");
+}
+
+TEST_F(MomentsTest, ItWouldReturnIfTheMunkForgotTheDeletion) {
+  seeded_bug = Bug::kForgetsLateWrites;
+  LetADeletionOvertakeAPut();
+  EXPECT_EQ(Get("k"), "late");
+  Ok(store_->Compact());
+  EXPECT_EQ(Get("k"), "late") << "for good";
 }
 
 TEST_F(MomentsTest, NorInTheSuccessorOfAMunk) {

@@ -35,7 +35,6 @@ const Hunt kHunts[] = {
     {Bug::kBatchNotAtomic, "BatchNotAtomic", CheckPowerLoss, 1000, 0},
     {Bug::kSyncAcknowledgesEarly, "SyncAcknowledgesEarly", CheckPowerLoss, 1000, 0},
     {Bug::kDeletionForgotten, "DeletionForgotten", CheckModel, 2'000'000, 0},
-    {Bug::kForgetsLateWrites, "ForgetsLateWrites", CheckLinearizable, 20'000'000, 1},
     {Bug::kGetSeesHalfABatch, "GetSeesHalfABatch", CheckLinearizable, 20'000'000, 1},
 };
 
@@ -61,7 +60,9 @@ TEST_P(SeededBugs, IsCaught) {
 INSTANTIATE_TEST_SUITE_P(Each, SeededBugs, ::testing::ValuesIn(kHunts),
                          [](const auto& param) { return param.param.name; });
 
-TEST(SeededBugs, EachHasAHunt) { EXPECT_EQ(std::size(kHunts) + 1, static_cast<size_t>(kBugs)); }
+// But kNone, and kForgetsLateWrites: CheckLinearizable finds it in a minute, but not in every one.
+// moments_test.cc makes it certain.
+TEST(SeededBugs, EachHasAHunt) { EXPECT_EQ(std::size(kHunts) + 2, static_cast<size_t>(kBugs)); }
 
 TEST(SeededBugs, WithoutABugThereIsNothingToCatch) {
   seeded_bug = Bug::kNone;
