@@ -273,7 +273,7 @@ TEST_F(PosixFileSystemTest, SharedLocksExcludeOnlyTheOther) {
   for (auto& each : shared) ASSERT_TRUE(files_->LockShared(directory_, &each).ok());
   const Status read = files_->Lock(directory_, &alone);
   EXPECT_EQ(read.code(), Code::kBusy);
-  EXPECT_NE(read.message().find("one that only reads"), std::string::npos) << read.ToString();
+  EXPECT_NE(read.message().find("got a reader"), std::string::npos) << read.ToString();
   for (auto& each : shared) each.reset();
   EXPECT_TRUE(files_->Lock(directory_, &alone).ok());
 }
@@ -422,8 +422,8 @@ TEST_F(TinyMountTest, AFullDiskIsNoSpaceUntilThereIsRoomAgain) {
   EXPECT_EQ(Content(Path("f")), half + "y");
 }
 
-// Where a mapped page finds no block, a store to it is answered with a signal.
-TEST_F(TinyMountTest, PopulateTellsWhatAStoreWouldDieOf) {
+// A store to a mapped page without a block raises SIGBUS.
+TEST_F(TinyMountTest, PopulateFailsWhereAStoreWouldRaiseASignal) {
   if (!Mount(0)) GTEST_SKIP() << "cannot mount a tmpfs here: " << std::strerror(errno);
   std::unique_ptr<MappedFile> mapped;
   ASSERT_TRUE(files_->Map(Path("m"), 32768, &mapped).ok());
@@ -434,7 +434,7 @@ TEST_F(TinyMountTest, PopulateTellsWhatAStoreWouldDieOf) {
   while (out->Append(std::string(4096, 'x')).ok()) {
   }
   const Status status = mapped->Populate(4096, 100);
-  if (status.ok()) GTEST_SKIP() << "this kernel cannot tell";
+  if (status.ok()) GTEST_SKIP() << "this kernel lacks MADV_POPULATE_WRITE";
   EXPECT_EQ(status.code(), Code::kIoError) << status.ToString();
   out.reset();
   ASSERT_TRUE(files_->Remove(Path("f")).ok());

@@ -137,7 +137,7 @@ Status PosixMappedFile::Populate(size_t offset, size_t length) {
   const size_t to = std::min(size_, offset + length);
   const int done =
       Uninterrupted([&] { return ::madvise(data_ + from, to - from, MADV_POPULATE_WRITE); });
-  // The kernel says EFAULT where a store would have been answered with SIGBUS.
+  // EFAULT: a store would have raised SIGBUS.
   if (done != 0 && errno == EFAULT) {
     return Status::IoError("populate " + path_ + " at " + std::to_string(offset) + ": expected " +
                            std::to_string(length) +

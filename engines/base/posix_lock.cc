@@ -69,7 +69,7 @@ Status LockDirectory(const std::string& directory, std::unique_ptr<DirectoryLock
   if (!file.open()) return ErrnoStatus("open", path, read_only ? EROFS : errno);
   if (!TryLock(file, LOCK_EX)) {
     if (errno != EWOULDBLOCK) return ErrnoStatus("flock", path, errno);
-    const std::string user = TryLock(file, LOCK_SH) ? "one that only reads" : Holder(file);
+    const std::string user = TryLock(file, LOCK_SH) ? "a reader" : Holder(file);
     return Status::Busy("lock " + path + ": expected no other user, got " + user);
   }
   if (!read_only) TellHolder(file);

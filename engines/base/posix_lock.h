@@ -11,7 +11,7 @@ namespace kvdyno {
 
 // Busy when any other open of the file holds it, of this process or another.
 Status LockDirectory(const std::string& directory, std::unique_ptr<DirectoryLock>* lock);
-// Busy when one holds it alone. Null where there is no file.
+// Busy when it is held exclusively. Null if there is no file.
 Status LockDirectoryShared(const std::string& directory, std::unique_ptr<DirectoryLock>* lock);
 
 }  // namespace kvdyno

@@ -1,6 +1,6 @@
-// CallGate: who is in a call of the store, so that a close can let them out and nobody in.
-// A call counts itself in one of a few counters, each on a cache line of its own, which costs two
-// uncontended atomic additions. Knows no store. All methods are safe from any thread.
+// CallGate: counts the calls inside the store, so that a close can refuse new ones and wait for the
+// rest. Each call uses one of a few counters, each on its own cache line: two uncontended atomic
+// additions. Knows no store. All methods are safe from any thread.
 #pragma once
 
 #include <array>

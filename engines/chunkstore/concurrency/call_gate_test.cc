@@ -1,4 +1,5 @@
-// Calls against a close: whoever found the gate open is waited for, and nobody else gets in.
+// Calls against a close: the close waits for calls that found the gate open; later calls are
+// refused.
 #include "concurrency/call_gate.h"
 
 #include <gtest/gtest.h>
@@ -41,8 +42,7 @@ TEST(CallGate, CallsNest) {
   EXPECT_TRUE(through);
 }
 
-// What the gate protects is a plain number: a call after the close would be a data race too.
-TEST(CallGate, NobodyIsInsideAfterAClose) {
+TEST(CallGate, NoCallIsInsideAfterAClose) {
   for (int round = 0; round < 200; ++round) {
     CallGate gate;
     gate.Open();

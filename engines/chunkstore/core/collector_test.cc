@@ -124,7 +124,8 @@ TEST(Collector, KeepsADeletionThatAnOlderWriteMayStillJoin) {
   }
   ASSERT_TRUE(collector.Add({"b", "", 5, EntryType::kDeletion}, emit).ok());
   ASSERT_TRUE(collector.Add({"c", "", 6, EntryType::kDeletion}, emit).ok());
-  EXPECT_EQ(kept, (std::vector<Version>{9, 6})) << "of a only the newest: nobody reads below it";
+  EXPECT_EQ(kept, (std::vector<Version>{9, 6}))
+      << "only the newest deletion of a: no reader needs an older one";
 }
 
 TEST(Collector, TellsKeysApart) {

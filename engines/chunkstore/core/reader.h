@@ -52,8 +52,8 @@ class Reader {
     Served by = Served::kNowhere;
     bool from_block_cache = false;
   };
-  // Runs find(answerer) → Status pinned, and counts it. The pin covers the counting: whoever closes
-  // the store waits for all of it.
+  // Runs find(answerer) → Status and counts the result, all under one pin, so that a close waits
+  // for both.
   template <typename Find>
   Status Counted(const std::string* value, const Find& find);
   Status GetPinned(std::string_view key, Version version, bool fill_cache, std::string* value,

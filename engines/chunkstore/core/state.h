@@ -42,7 +42,7 @@ class Batches {
   };
   void Begin() { counts_.fetch_add(kOneBegun | 1); }
   void End() { counts_.fetch_sub(1); }
-  // Two equal ones with none pending: whoever looked in between saw no part of a batch.
+  // If two are equal and none is pending, a lookup between them saw no part of a batch.
   Seen now() const { return {counts_.load()}; }
 
  private:

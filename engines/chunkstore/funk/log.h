@@ -35,7 +35,7 @@ class Log {
   std::unique_ptr<Log> With(std::shared_ptr<const Run> run, const std::vector<RunKey>& keys) const;
 
   bool empty() const { return runs_.empty(); }
-  // False for a recovered log that nobody has read in: the first read will read all of its runs.
+  // False for a recovered log without an index: the first read will read all of its runs.
   bool warm() const { return runs_.empty() || directory_.load() != nullptr; }
   // Makes it warm. `context.ahead` may hold the runs.
   Status Warm(const ReadContext& context) const;

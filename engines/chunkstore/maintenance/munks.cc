@@ -58,9 +58,10 @@ std::vector<Version> Maintenance::MunkVersions(Version* now) {
   return versions;
 }
 
-// Asked before a munk is shown to writers: whatever enters it by itself is newer than this, for it
-// was pending or not begun. So a deletion at or below it has nothing to hide from readers of the
-// munk once its older versions are gone; a newer one may be overtaken by an older write.
+// Called before writers see a new munk. Every write that enters the munk directly is newer than the
+// result, because it is pending now or begins later. So a deletion at or below the result hides
+// nothing once its older versions are dropped, but an older write may still follow a newer
+// deletion.
 Version Maintenance::SettledWrites() const {
   if (Seeded(Bug::kForgetsLateWrites)) return kNewest;
   return state_.slots.SettledUpTo(state_.clock.load());

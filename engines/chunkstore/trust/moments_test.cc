@@ -1,18 +1,13 @@
-// Orders of events that hardly ever happen, made certain: threads are held at moments inside the
-// store (testing/moments.h), which only this build has.
+// Rare orders of events, made certain: the tests hold threads at moments inside the store
+// (testing/moments.h), which only this build has.
 #include "testing/moments.h"
-
-#include <gtest/gtest.h>
 
 #include <atomic>
 #include <chrono>
-#include <functional>
-#include <memory>
 #include <string>
 #include <thread>
 
-#include "chunkstore/store.h"
-#include "kvdyno/base/testing/simulated_file_system.h"
+#include "store/store_fixture.h"
 #include "testing/seeded_bugs.h"
 
 namespace chunkstore {
@@ -31,15 +26,8 @@ class Door {
   std::atomic<bool> open_{false};
 };
 
-class MomentsTest : public ::testing::Test {
+class MomentsTest : public StoreTest {
  protected:
-  MomentsTest() {
-    options_.memory_budget = Options::kLeastBudget;
-    options_.stage_size = 64 << 10;
-    options_.chunk_size = 16 << 10;
-    options_.block_size = 1 << 10;
-    options_.file_system = &files_;
-  }
   ~MomentsTest() override {
     store_.reset();
     at_moment = {};
@@ -48,21 +36,9 @@ class MomentsTest : public ::testing::Test {
 
   void Open(int background_threads) {
     options_.background_threads = background_threads;
-    const Status status = Store::Open(options_, "/store", &store_);
-    ASSERT_TRUE(status.ok()) << status.ToString();
+    StoreTest::Open();
   }
-  static void Ok(const Status& status) { EXPECT_TRUE(status.ok()) << status.ToString(); }
-  std::string Get(const std::string& key) {
-    std::string value;
-    const Status status = store_->Get(key, &value);
-    return status.ok() ? value : status.not_found() ? "not found" : status.ToString();
-  }
-  double Stat(const std::string& name) const {
-    for (const Statistic& statistic : store_->GetStatistics()) {
-      if (statistic.name == name) return statistic.value;
-    }
-    return -1;
-  }
+  static void Ok(const Status& status) { EXPECT_TRUE(IsOk(status)); }
   // The next write waits in the middle until a munk is shown to writers.
   void HoldOnePut() {
     at_moment = [this](Moment moment) {
@@ -73,11 +49,9 @@ class MomentsTest : public ::testing::Test {
       if (moment == Moment::kMunkShown && put_shown_.open()) munk_shown_.Open();
     };
   }
-  // Reads the key until its chunk has got another munk, of which the statistic tells.
-  void ReadUntil(const std::string& statistic, const std::string& key) {
-    const double before = Stat(statistic);
-    while (!munk_shown_.open()) Get(key);
-    while (Stat(statistic) == before) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  // Reads the key, so that its chunk is hot, until a munk was made that the statistic counts.
+  void ReadUntilCounted(const std::string& statistic, const std::string& key) {
+    while (Stat(statistic) == 0) Get(key);
   }
 
   void LetADeletionOvertakeAPut() {
@@ -88,13 +62,10 @@ class MomentsTest : public ::testing::Test {
     std::thread late([this] { Ok(store_->Put("k", "late")); });
     put_shown_.Wait();
     Ok(store_->Delete("k"));
-    ReadUntil("munk_loads", "other");
+    ReadUntilCounted("munk_loads", "other");
     late.join();
   }
 
-  kvdyno::testing::SimulatedFileSystem files_{1};
-  Options options_;
-  std::unique_ptr<Store> store_;
   std::atomic<bool> hold_next_{false};
   Door put_shown_, munk_shown_;
 };
@@ -123,14 +94,14 @@ TEST_F(MomentsTest, NorInTheSuccessorOfAMunk) {
   HoldOnePut();
   Open(1);
   Ok(store_->Put("other", std::string(1000, 'v')));
-  while (Stat("munk_loads") == 0) Get("other");
+  ReadUntilCounted("munk_loads", "other");
   hold_next_ = true;
   std::thread late([this] { Ok(store_->Put("k", "late")); });
   put_shown_.Wait();
   Ok(store_->Delete("k"));
   // Enough for a munk to be made anew, and too little for a stage.
   for (int i = 0; i < 20; ++i) Ok(store_->Put("other", std::string(1000, 'w')));
-  ReadUntil("munk_rebalances", "other");
+  ReadUntilCounted("munk_rebalances", "other");
   late.join();
   EXPECT_EQ(Get("k"), "not found");
   Ok(store_->Compact());

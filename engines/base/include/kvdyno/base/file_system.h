@@ -51,9 +51,9 @@ class MappedFile {
   virtual ~MappedFile() = default;
   virtual char* data() = 0;
   virtual size_t size() const = 0;
-  // Makes sure that stores to these bytes find their blocks: where the file system has none for
-  // them (a full one that copies on write) or cannot read them, an error here instead of a signal
-  // there. Ok, unchecked, where the kernel cannot tell (before Linux 5.14).
+  // Maps these bytes for writing. Fails if the file system has no block for them (a full one that
+  // copies on write) or cannot read them, where a store would raise SIGBUS. Before Linux 5.14 it
+  // checks nothing and returns Ok.
   virtual Status Populate(size_t offset, size_t length) = 0;
   // These bytes only, rounded outwards to whole pages: other dirty pages are not written.
   virtual Status Sync(size_t offset, size_t length) = 0;
@@ -97,8 +97,8 @@ class FileSystem {
   // Busy, naming the holder's process where it is known, when another process or another store of
   // this process holds `path`/LOCK.
   virtual Status Lock(const std::string& path, std::unique_ptr<DirectoryLock>* lock) = 0;
-  // The same, but several may hold it like this at once. Creates nothing: where there is no file
-  // LOCK, nobody has it, and *lock becomes null.
+  // A shared lock: Busy only while Lock is held. Creates nothing; *lock is null if there is no file
+  // LOCK.
   virtual Status LockShared(const std::string& path, std::unique_ptr<DirectoryLock>* lock) = 0;
 
   // The machine's own; never destroyed.
