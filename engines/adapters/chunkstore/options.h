@@ -45,7 +45,7 @@ struct Options {
     resolved.max_open_files = static_cast<uint64_t>(max_open_files);
     resolved.background_threads = static_cast<int>(background_threads);
     const bool derived = resolved.memory_budget == chunkstore::Options::kAuto;
-    if (derived && memory_cap_bytes != 0) resolved.memory_budget = memory_cap_bytes / 4 * 3;
+    if (derived && memory_cap_bytes != 0) resolved.memory_budget = memory_cap_bytes / 8 * 7;
     return resolved;
   }
 
@@ -54,7 +54,7 @@ struct Options {
     table->Bytes(
         "memory_budget", &store.memory_budget,
         {.effect = "Memory for everything that the store holds, caches and staging ring "
-                   "included. auto: three quarters of the run's cap, which must be 43 MiB or "
+                   "included. auto: seven eighths of the run's cap, which must be 37 MiB or "
                    "more for that.",
          .min = chunkstore::Options::kLeastBudget,
          .max = kTiB,
@@ -84,7 +84,7 @@ struct Options {
     table->Bytes("stage_size", &store.stage_size,
                  {.effect = "One of the three stages that absorb writes before they reach the "
                             "chunks. Larger ones are flushed less often, in longer runs per chunk. "
-                            "auto: 1/24 of the budget, at most 128 MiB.",
+                            "auto: 1/28 of the budget, at most 128 MiB.",
                   .min = 64 * kKiB,
                   .max = kGiB,
                   .shapes_data = true,

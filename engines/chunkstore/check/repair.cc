@@ -9,6 +9,7 @@
 
 #include "check/salvage.h"
 #include "funk/run.h"
+#include "funk/warmth.h"
 #include "manifest/file.h"
 #include "manifest/text.h"
 #include "stage/ring.h"
@@ -311,7 +312,8 @@ class Repair {
     uint64_t number = 0;
     if (ParseManifestName(name, &number)) return number != manifest_number_;
     if (ParseSegmentName(name, &number)) return !writer_.Wrote(number);
-    return name.starts_with("ring-") || name.starts_with("spill-");
+    return name.starts_with("ring-") || name.starts_with("spill-") ||
+           ParseWarmthName(name, &number);
   }
 
   Status MoveOldFiles() {

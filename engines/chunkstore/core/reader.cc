@@ -215,7 +215,7 @@ std::string Reader::WindowBefore(std::string_view end, uint64_t* rows) {
   const Slots::Pin pin(&state_.slots);
   const Chunk* chunk = state_.map().Find(chunk_begin);
   const Funk& funk = chunk->funk();
-  std::shared_ptr<const RunIndex> index;
+  const RunIndex* index = nullptr;
   if (funk.table == nullptr || !funk.table->Index(&index).ok() || index->blocks.empty()) {
     return chunk_begin;
   }

@@ -43,11 +43,19 @@ struct ExtentRef {
   bool operator==(const ExtentRef&) const = default;
 };
 
+// Where a block lies in its run; the length counts the trailer.
+struct BlockPlace {
+  uint64_t offset = 0;
+  uint32_t length = 0;
+  bool operator==(const BlockPlace&) const = default;
+};
+
 struct BlockRef {
   uint64_t offset = 0;  // in the run
   uint32_t length = 0;  // trailer included
   uint32_t entries : 31 = 0;
   uint32_t continues : 1 = 0;  // its first key also ends the block before
+  BlockPlace place() const { return {offset, length}; }
 };
 
 // The fence index of a run: per block its place and first key.

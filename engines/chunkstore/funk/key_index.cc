@@ -1,71 +1,213 @@
 #include "funk/key_index.h"
 
+#include <algorithm>
 #include <unordered_map>
 #include <utility>
 
+#include "kvdyno/base/coding.h"
+
 namespace chunkstore {
 
-KeyIndex::KeyIndex(const std::vector<RunKey>& keys, uint32_t first_run) {
-  size_t bytes = 0;
-  for (const RunKey& key : keys) bytes += key.key.size();
-  keys_.reserve(bytes);
-  items_.reserve(keys.size());
-  for (const RunKey& key : keys) {
-    Append(key.key, {key.version, 0, 0, first_run + key.run, key.block});
+namespace {
+
+constexpr size_t kGroup = 8;  // items
+
+// For bytes that were made here, or checked.
+uint64_t Varint(const char** at) {
+  uint64_t value = 0;
+  for (int shift = 0;; shift += 7) {
+    const auto byte = static_cast<unsigned char>(*(*at)++);
+    value |= static_cast<uint64_t>(byte & 0x7f) << shift;
+    if (byte < 0x80) return value;
   }
+}
+
+struct StoredKey {
+  size_t shared = 0;
+  std::string_view rest;
+};
+
+StoredKey TakeKey(const char** at) {
+  StoredKey key;
+  key.shared = Varint(at);
+  const size_t length = Varint(at);
+  key.rest = {*at, length};
+  *at += length;
+  return key;
+}
+
+KeyIndex::Item TakeItem(const char** at, Version least) {
+  KeyIndex::Item item;
+  item.version = least + Varint(at);
+  item.run = static_cast<uint32_t>(Varint(at));
+  item.block.offset = Varint(at);
+  item.block.length = static_cast<uint32_t>(Varint(at));
+  return item;
+}
+
+}  // namespace
+
+// Appends items in order.
+class KeyIndex::Builder {
+ public:
+  Builder(KeyIndex* index, Version least) : index_(index) { index->least_ = least; }
+  void Add(std::string_view key, const Item& item) {
+    std::string& bytes = index_->bytes_;
+    const bool begins_group = index_->size_++ % kGroup == 0;
+    if (begins_group) index_->groups_.push_back(static_cast<uint32_t>(bytes.size()));
+    const size_t shared = begins_group ? 0 : SharedPrefix(last_, key).size();
+    kvdyno::AppendVarint(&bytes, shared);
+    kvdyno::AppendLengthPrefixed(&bytes, key.substr(shared));
+    kvdyno::AppendVarint(&bytes, item.version - index_->least_);
+    kvdyno::AppendVarint(&bytes, item.run);
+    kvdyno::AppendVarint(&bytes, item.block.offset);
+    kvdyno::AppendVarint(&bytes, item.block.length);
+    last_.assign(key);
+  }
+
+ private:
+  KeyIndex* index_;
+  std::string last_;
+};
+
+KeyIndex::KeyIndex(const std::vector<RunKey>& keys, uint32_t first_run) {
+  Version least = kNewest;
+  for (const RunKey& key : keys) least = std::min(least, key.version);
+  Builder builder(this, least);
+  for (const RunKey& key : keys) builder.Add(key.key, {key.version, first_run + key.run, key.block});
   Seal();
 }
 
 KeyIndex::KeyIndex(const KeyIndex& older, const KeyIndex& newer) {
-  keys_.reserve(older.keys_.size() + newer.keys_.size());
-  items_.reserve(older.size() + newer.size());
-  size_t a = 0;
-  size_t b = 0;
-  while (a < older.size() || b < newer.size()) {
+  bytes_.reserve(older.bytes_.size() + newer.bytes_.size());
+  Builder builder(this, std::min(older.least_, newer.least_));
+  Cursor a(&older);
+  Cursor b(&newer);
+  a.SeekToFirst();
+  b.SeekToFirst();
+  while (a.Valid() || b.Valid()) {
     const bool from_older =
-        b == newer.size() ||
-        (a < older.size() && Compare(older.key(older.at(a)), older.at(a).version,
-                                     newer.key(newer.at(b)), newer.at(b).version) < 0);
-    const KeyIndex& source = from_older ? older : newer;
-    const Item& item = source.at(from_older ? a++ : b++);
-    Append(source.key(item), item);
+        !b.Valid() ||
+        (a.Valid() && Compare(a.key(), a.item().version, b.key(), b.item().version) < 0);
+    Cursor& source = from_older ? a : b;
+    builder.Add(source.key(), source.item());
+    source.Next();
   }
   Seal();
 }
 
-// Versions of one key share its bytes.
-void KeyIndex::Append(std::string_view key, const Item& item) {
-  Item added = item;
-  if (!items_.empty() && this->key(items_.back()) == key) {
-    added.key = items_.back().key;
-  } else {
-    added.key = static_cast<uint32_t>(keys_.size());
-    keys_.append(key);
+std::shared_ptr<const KeyIndex> KeyIndex::Decode(std::string_view bytes, uint32_t runs) {
+  std::shared_ptr<KeyIndex> index(new KeyIndex);
+  kvdyno::Reader reader(bytes);
+  uint64_t size = 0;
+  if (!reader.Varint(&size) || !reader.Fixed(&index->least_)) return nullptr;
+  const std::string_view items = reader.rest();
+  if (size == 0 || size > items.size() || items.size() > UINT32_MAX / 2) return nullptr;
+  uint64_t key_length = 0;  // of the item before
+  for (uint64_t i = 0; i < size; ++i) {
+    if (i % kGroup == 0) {
+      index->groups_.push_back(static_cast<uint32_t>(items.size() - reader.rest().size()));
+    }
+    uint64_t shared = 0, version = 0, run = 0, offset = 0, length = 0;
+    std::string_view rest;
+    if (!reader.Varint(&shared) || !reader.LengthPrefixed(&rest) || !reader.Varint(&version) ||
+        !reader.Varint(&run) || !reader.Varint(&offset) || !reader.Varint(&length)) {
+      return nullptr;
+    }
+    if (shared > (i % kGroup == 0 ? 0 : key_length) || run >= runs || length > UINT32_MAX) {
+      return nullptr;
+    }
+    key_length = shared + rest.size();
   }
-  added.key_length = static_cast<uint32_t>(key.size());
-  items_.push_back(added);
+  if (!reader.rest().empty()) return nullptr;
+  index->bytes_ = items;
+  index->size_ = size;
+  index->Seal();
+  return index;
+}
+
+void KeyIndex::Encode(std::string* to) const {
+  kvdyno::AppendVarint(to, size_);
+  kvdyno::AppendFixed(to, least_);
+  to->append(bytes_);
 }
 
 void KeyIndex::Seal() {
-  words_.Build(items_.size(), [this](size_t i) { return key(items_[i]); });
+  bytes_.shrink_to_fit();
+  groups_.shrink_to_fit();
+  words_.Build(groups_.size(), [this](size_t group) { return HeadOf(group); });
 }
 
-size_t KeyIndex::LowerBound(std::string_view key, Version version) const {
+size_t KeyIndex::memory() const {
+  return sizeof *this + bytes_.capacity() + groups_.capacity() * sizeof(uint32_t) + words_.memory();
+}
+
+std::string_view KeyIndex::HeadOf(size_t group) const {
+  const char* at = bytes_.data() + groups_[group];
+  return TakeKey(&at).rest;
+}
+
+size_t KeyIndex::GroupOf(std::string_view key, Version version) const {
   auto [from, to] = words_.Narrow(key);
-  while (from < to) {
+  while (from < to) {  // to the first group whose first item is beyond
     const size_t middle = from + (to - from) / 2;
-    const Item& item = items_[middle];
-    if (Compare(this->key(item), item.version, key, version) < 0) {
+    const char* at = bytes_.data() + groups_[middle];
+    const std::string_view head = TakeKey(&at).rest;
+    if (Compare(head, TakeItem(&at, least_).version, key, version) <= 0) {
       from = middle + 1;
     } else {
       to = middle;
     }
   }
-  return from;
+  return from == 0 ? 0 : from - 1;
 }
 
-size_t KeyIndex::memory() const {
-  return sizeof *this + keys_.capacity() + items_.capacity() * sizeof(Item) + words_.memory();
+// No key is put together: `matched` is how many bytes of the key the item before begins with, and
+// that item is before the one searched for.
+bool KeyIndex::Find(std::string_view key, Version version, Item* item) const {
+  if (size_ == 0) return false;
+  const size_t group = GroupOf(key, version);
+  const char* at = bytes_.data() + groups_[group];
+  size_t matched = 0;
+  const size_t end = std::min(size_, (group + 1) * kGroup + 1);  // the next group's first may be it
+  for (size_t i = group * kGroup; i < end; ++i) {
+    const StoredKey stored = TakeKey(&at);
+    *item = TakeItem(&at, least_);
+    if (i % kGroup == 0) matched = 0;
+    if (stored.shared > matched) continue;     // differs from the key where the one before did
+    if (stored.shared < matched) return false;  // beyond the key
+    const std::string_view wanted = key.substr(matched);
+    const size_t more = SharedPrefix(stored.rest, wanted).size();
+    matched += more;
+    if (more == wanted.size() && more == stored.rest.size()) {
+      if (item->version <= version) return true;
+    } else if (more == wanted.size() ||
+               (more < stored.rest.size() && static_cast<unsigned char>(stored.rest[more]) >
+                                                 static_cast<unsigned char>(wanted[more]))) {
+      return false;  // beyond the key
+    }
+  }
+  return false;
+}
+
+void KeyIndex::Cursor::Enter(size_t group) {
+  key_.clear();
+  next_ = index_->bytes_.data() + (index_->size_ == 0 ? 0 : index_->groups_[group]);
+  Next();
+}
+
+void KeyIndex::Cursor::Next() {
+  valid_ = next_ != index_->bytes_.data() + index_->bytes_.size();
+  if (!valid_) return;
+  const StoredKey stored = TakeKey(&next_);
+  key_.resize(stored.shared);
+  key_.append(stored.rest);
+  item_ = TakeItem(&next_, index_->least_);
+}
+
+void KeyIndex::Cursor::Seek(std::string_view key, Version version) {
+  Enter(index_->size_ == 0 ? 0 : index_->GroupOf(key, version));
+  while (valid_ && Compare(key_, item_.version, key, version) < 0) Next();
 }
 
 namespace {
@@ -74,16 +216,16 @@ class IndexCursor final : public EntryCursor {
  public:
   IndexCursor(std::shared_ptr<const KeyIndex> index,
               const std::vector<std::shared_ptr<const Run>>& runs, const ReadContext& context)
-      : index_(std::move(index)), runs_(runs), context_(context) {}
+      : index_(std::move(index)), at_(index_.get()), runs_(runs), context_(context) {}
 
   void Seek(std::string_view key) override {
     status_ = {};
-    at_ = index_->LowerBound(key, kNewest);
+    at_.Seek(key, kNewest);
     Show();
   }
   bool Valid() const override { return valid_; }
   void Next() override {
-    ++at_;
+    at_.Next();
     Show();
   }
   const Entry& entry() const override { return entry_; }
@@ -97,8 +239,8 @@ class IndexCursor final : public EntryCursor {
 
   void Show() {
     valid_ = false;
-    if (at_ == index_->size()) return;
-    const KeyIndex::Item& item = index_->at(at_);
+    if (!at_.Valid()) return;
+    const KeyIndex::Item& item = at_.item();
     const Run& run = *runs_[item.run];
     Place& place = places_[item.run];
     BlockView& view = place.held.view;
@@ -107,14 +249,13 @@ class IndexCursor final : public EntryCursor {
       if (!status_.ok()) return;
       place.next = 0;
     }
-    const std::string_view key = index_->key(item);
     const auto here = [&] {
       if (place.next >= view.size()) return false;
       entry_ = view.at(place.next);
-      return entry_.version == item.version && entry_.key == key;
+      return entry_.version == item.version && entry_.key == at_.key();
     };
     if (!here()) {
-      place.next = view.LowerBound(key, item.version);
+      place.next = view.LowerBound(at_.key(), item.version);
       if (!here()) {
         status_ = run.MissingKey(item.block);
         return;
@@ -125,9 +266,9 @@ class IndexCursor final : public EntryCursor {
   }
 
   const std::shared_ptr<const KeyIndex> index_;
+  KeyIndex::Cursor at_;
   const std::vector<std::shared_ptr<const Run>>& runs_;
   const ReadContext context_;
-  size_t at_ = 0;
   std::unordered_map<uint32_t, Place> places_;  // by run
   Entry entry_;
   bool valid_ = false;

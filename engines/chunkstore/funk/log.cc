@@ -8,6 +8,7 @@
 #include "funk/bloom.h"
 #include "funk/key_index.h"
 #include "funk/run_cursor.h"
+#include "kvdyno/base/coding.h"
 #include "kvdyno/base/hash.h"
 
 namespace chunkstore {
@@ -22,8 +23,8 @@ struct Log::Directory {
   std::vector<std::shared_ptr<const BloomPiece>> pieces;
 };
 
-Log::Log(const LogPolicy* policy, std::vector<std::shared_ptr<const Run>> runs)
-    : policy_(policy), runs_(std::move(runs)) {
+Log::Log(const LogPolicy* policy, std::vector<std::shared_ptr<const Run>> runs, SavedIndex saved)
+    : policy_(policy), runs_(std::move(runs)), saved_(std::move(saved)) {
   for (const auto& run : runs_) {
     bytes_ += run->extent().length;
     entries_ += run->extent().entries;
@@ -49,10 +50,12 @@ std::unique_ptr<Log> Log::With(std::shared_ptr<const Run> run,
   runs.reserve(runs_.size() + 1);
   runs = runs_;
   runs.push_back(std::move(run));
-  auto next = std::make_unique<Log>(policy_, std::move(runs));
   const Directory* known = directory_.load(std::memory_order_acquire);
+  const bool cold = known == nullptr && !runs_.empty();
+  auto next =
+      std::make_unique<Log>(policy_, std::move(runs), cold ? saved_ : SavedIndex());
   // A recovered log that nobody has read in stays without one.
-  if (known == nullptr && !runs_.empty()) return next;
+  if (cold) return next;
   auto directory =
       known == nullptr ? std::make_unique<Directory>() : std::make_unique<Directory>(*known);
   next->AddRun(static_cast<uint32_t>(runs_.size()), keys, directory.get());
@@ -125,8 +128,9 @@ Status Log::Find(const ReadContext& context, const Directory** directory) const 
   if (context.ahead == nullptr) whole_runs.ahead = &own;
   constexpr size_t kKeysSortedTogether = size_t{1} << 16;
   std::vector<RunKey> keys;
-  uint32_t fetched = 0;
-  for (uint32_t run = 0; run < runs_.size(); ++run) {
+  const uint32_t known = LoadSaved(made.get());
+  uint32_t fetched = known;
+  for (uint32_t run = known; run < runs_.size(); ++run) {
     if (context.ahead == nullptr && run == fetched) {
       fetched = FetchFrom(run, *context.segments, &own);
     }
@@ -152,6 +156,63 @@ Status Log::Find(const ReadContext& context, const Directory** directory) const 
   return Status::Ok();
 }
 
+// How many runs the saved index knows; 0 if there is none that can be used.
+uint32_t Log::LoadSaved(Directory* directory) const {
+  std::string bytes;
+  if (saved_.file == nullptr || policy_->lookup != LogLookup::kIndex) return 0;
+  if (!saved_.file->Read(*saved_.chunk, &bytes).ok()) return 0;
+  const auto known = static_cast<uint32_t>(saved_.chunk->runs);
+  kvdyno::Reader reader(bytes);
+  std::string_view part;
+  while (reader.LengthPrefixed(&part)) {
+    auto index = KeyIndex::Decode(part, known);
+    if (index == nullptr) break;
+    directory->parts.push_back(std::move(index));
+  }
+  uint64_t expected = 0;
+  uint64_t found = 0;
+  for (uint32_t run = 0; run < known; ++run) expected += runs_[run]->extent().entries;
+  for (const auto& index : directory->parts) found += index->size();
+  if (reader.rest().empty() && found == expected) return known;
+  directory->parts.clear();
+  return 0;
+}
+
+// The parts of the index, each with its length before it.
+Status Log::Save(std::string* index, uint64_t* runs) const {
+  index->clear();
+  *runs = runs_.size();
+  const Directory* directory = directory_.load(std::memory_order_acquire);
+  if (runs_.empty() || policy_->lookup != LogLookup::kIndex) return Status::Ok();
+  if (directory == nullptr) {
+    if (saved_.file == nullptr) return Status::Ok();
+    *runs = saved_.chunk->runs;
+    return saved_.file->Read(*saved_.chunk, index);
+  }
+  std::string encoded;
+  for (const auto& part : directory->parts) {
+    encoded.clear();
+    part->Encode(&encoded);
+    kvdyno::AppendLengthPrefixed(index, encoded);
+  }
+  return Status::Ok();
+}
+
+bool Log::EndsBefore(std::string_view key) const {
+  const Directory* directory = directory_.load(std::memory_order_acquire);
+  if (directory != nullptr && policy_->lookup == LogLookup::kIndex) {
+    return std::all_of(directory->parts.begin(), directory->parts.end(), [&](const auto& part) {
+      KeyIndex::Cursor cursor(part.get());
+      cursor.Seek(key, kNewest);
+      return !cursor.Valid();
+    });
+  }
+  return std::all_of(runs_.begin(), runs_.end(), [&](const auto& run) {
+    std::shared_ptr<const RunIndex> index;
+    return run->Index(nullptr, &index).ok() && index->last_key() < key;
+  });
+}
+
 // Some runs, each with one call for index and blocks, and those side by side with one for all.
 // Returns behind which.
 uint32_t Log::FetchFrom(uint32_t run, const Segments& segments, ReadAhead* ahead) const {
@@ -170,7 +231,8 @@ Status Log::ReadKeys(const ReadContext& context, uint32_t run, std::vector<RunKe
   keys->reserve(runs_[run]->extent().entries);
   RunCursor cursor(runs_[run].get(), context, runs_[run]->extent().length);
   for (cursor.Seek({}); cursor.Valid(); cursor.Next()) {
-    keys->push_back({std::string(cursor.entry().key), cursor.entry().version, cursor.block(), 0});
+    keys->push_back({std::string(cursor.entry().key), cursor.entry().version,
+                     cursor.block_ref().place(), 0});
   }
   return cursor.status();
 }
@@ -225,18 +287,10 @@ Status Log::Lookup(const ReadContext& context, std::string_view key, uint64_t ha
   if (Status status = Find(context, &directory); !status.ok()) return status;
   const auto& parts = directory->parts;
   for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
-    const size_t at = (*part)->LowerBound(key, version);
-    if (at == (*part)->size()) continue;
-    const KeyIndex::Item item = (*part)->at(at);
-    if ((*part)->key(item) != key) continue;
-    const Run& run = *runs_[item.run];
-    Status status = run.LookupInBlock(context, item.block, key, version, value, result);
-    if (!status.ok()) return status;
-    const RunIndex* index = nullptr;
-    status = run.Index(&index);
-    if (!status.ok()) return status;
-    *searched_bytes += index->blocks[item.block].length;
-    return result->found ? status : run.MissingKey(item.block);
+    KeyIndex::Item item;
+    if (!(*part)->Find(key, version, &item)) continue;
+    *searched_bytes += item.block.length;
+    return runs_[item.run]->LookupInBlock(context, item.block, key, item.version, value, result);
   }
   const auto& pieces = directory->pieces;
   for (auto piece = pieces.rbegin(); piece != pieces.rend(); ++piece) {

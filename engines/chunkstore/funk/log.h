@@ -15,6 +15,7 @@
 #include "chunkstore/options.h"
 #include "core/entry.h"
 #include "funk/run.h"
+#include "funk/warmth.h"
 
 namespace chunkstore {
 
@@ -25,20 +26,33 @@ struct LogPolicy {
   uint64_t piece_bytes = 0;  // log limit / bloom_split: bytes of one Bloom part's piece
 };
 
+// Where the index of a recovered log was saved, if it was.
+struct SavedIndex {
+  std::shared_ptr<const Warmth> file;  // null: nowhere
+  const ChunkWarmth* chunk = nullptr;  // of the file; its runs are the log's first ones
+};
+
 class Log {
  public:
   // From recovered runs, oldest first; no index yet. The policy must outlive the log.
-  Log(const LogPolicy* policy, std::vector<std::shared_ptr<const Run>> runs);
+  Log(const LogPolicy* policy, std::vector<std::shared_ptr<const Run>> runs,
+      SavedIndex saved = {});
   ~Log();
   // This log with one run more, whose versions of a key are newer than any here; takes over the
   // index by merging. `keys` are the run's. Readers of this log are not disturbed.
   std::unique_ptr<Log> With(std::shared_ptr<const Run> run, const std::vector<RunKey>& keys) const;
 
   bool empty() const { return runs_.empty(); }
-  // False for a recovered log without an index: the first read will read all of its runs.
+  // False for a recovered log without an index: the first read will read all of its runs, or the
+  // index that was saved.
   bool warm() const { return runs_.empty() || directory_.load() != nullptr; }
   // Makes it warm. `context.ahead` may hold the runs.
   Status Warm(const ReadContext& context) const;
+  bool saved() const { return saved_.file != nullptr; }
+  // The index of the first *runs runs, for a later recovery; empty if there is none at hand.
+  Status Save(std::string* index, uint64_t* runs) const;
+  // Whether every key is known to be below this one.
+  bool EndsBefore(std::string_view key) const;
   uint64_t bytes() const { return bytes_; }  // of all runs on disk
   uint64_t entries() const { return entries_; }
   size_t memory() const;  // of index or filters, if made; shared parts counted whole
@@ -60,10 +74,12 @@ class Log {
   Status ReadKeys(const ReadContext& context, uint32_t run, std::vector<RunKey>* keys) const;
   void AddRun(uint32_t run, const std::vector<RunKey>& keys, Directory* directory) const;
   static void AddToIndex(uint32_t first_run, const std::vector<RunKey>& keys, Directory* directory);
+  uint32_t LoadSaved(Directory* directory) const;
   void AddToPieces(uint32_t run, const std::vector<RunKey>& keys, Directory* directory) const;
 
   const LogPolicy* policy_;
   const std::vector<std::shared_ptr<const Run>> runs_;
+  const SavedIndex saved_;
   uint64_t bytes_ = 0;
   uint64_t entries_ = 0;
   // Set once, by whoever holds the mutex; owned.

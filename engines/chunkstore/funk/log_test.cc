@@ -196,6 +196,85 @@ TEST_F(LogTest, ErrorsAreReportedAndPass) {
   }
 }
 
+TEST_F(LogTest, ASavedIndexSparesReadingTheLog) {
+  const uint64_t seed = std::random_device{}();
+  SCOPED_TRACE(::testing::Message() << "seed " << seed);
+  std::mt19937_64 random(seed);
+  context_.blocks = nullptr;
+  const auto runs = WriteRuns(&random, 12);
+  const std::vector<RunSummary> first(runs.begin(), runs.end() - 3);
+  const auto save = [&](const Log& log, uint64_t number) {
+    std::unique_ptr<WarmthWriter> writer;
+    ChunkWarmth known;
+    known.id = 7;
+    std::string index;
+    ExpectOk(WarmthWriter::Create(&files_, kDirectory, number, &writer));
+    ExpectOk(log.Save(&index, &known.runs));
+    ExpectOk(writer->Add(known, index));
+    ExpectOk(writer->Finish());
+    SavedIndex saved;
+    ExpectOk(Warmth::Open(&files_, kDirectory + ("/" + WarmthName(number)), &saved.file));
+    saved.chunk = saved.file->Find(7);
+    return saved;
+  };
+  const auto recovered = [&](SavedIndex saved) {
+    std::vector<std::shared_ptr<const Run>> known;
+    for (const RunSummary& run : first) {
+      known.push_back(std::make_shared<const Run>(segments_.get(), run.extent, nullptr, false));
+    }
+    return std::make_unique<Log>(&index_, std::move(known), std::move(saved));
+  };
+  const SavedIndex saved = save(*Grow(index_, first), 1);
+  const uint64_t before = segments_->reads();
+  std::unique_ptr<Log> log = recovered(saved);
+  ExpectOk(log->Warm(context_));
+  EXPECT_EQ(segments_->reads(), before);
+  // What nobody has read in is saved again as it was.
+  log = recovered(save(*recovered(saved), 2));
+  // The log went on while it was cold: only what came later is read.
+  for (size_t i = first.size(); i < runs.size(); ++i) log = log->With(Open(runs[i]), runs[i].keys);
+  EXPECT_FALSE(log->warm());
+  EXPECT_EQ(log->memory(), 0u);
+  ExpectAll(*log);
+  // A damaged index is made from the log.
+  ExpectOk(disk_.Flip(kDirectory + ("/" + WarmthName(1)), 100));
+  log = recovered(saved);
+  for (size_t i = first.size(); i < runs.size(); ++i) log = log->With(Open(runs[i]), runs[i].keys);
+  ExpectAll(*log);
+}
+
+// The blocks' checksums are right, and no index of the run is looked at.
+TEST_F(LogTest, NoticesBlocksThatChangedPlaces) {
+  Entries entries;
+  for (uint64_t i = 0; i < 40; ++i) {
+    entries.push_back({Numbered("user", 100 + i), std::string(60, 'v'), 1 + i, EntryType::kValue});
+  }
+  const RunSummary summary = Write({entries})[0];
+  const BlockRef first = summary.index->blocks[1], second = summary.index->blocks[2];
+  ASSERT_EQ(first.length, second.length);
+  const std::string path = segments_->PathOf(summary.extent.segment);
+  std::string content;
+  ExpectOk(kvdyno::ReadWholeFile(&disk_, path, &content));
+  std::swap_ranges(content.begin() + static_cast<long>(summary.extent.offset + first.offset),
+                   content.begin() + static_cast<long>(summary.extent.offset + second.offset),
+                   content.begin() + static_cast<long>(summary.extent.offset + second.offset));
+  std::unique_ptr<kvdyno::WritableFile> file;
+  ExpectOk(disk_.Create(path, false, &file));
+  ExpectOk(file->Append(content));
+  const auto log = Grow(index_, {summary});
+  const std::string key(summary.index->first_key(1));
+  std::string value;
+  LookupResult result;
+  uint64_t searched = 0;
+  EXPECT_EQ(log->Lookup(context_, key, kvdyno::Hash64(key), kNewest, &value, &result, &searched)
+                .code(),
+            Code::kCorruption);
+  const auto cursor = log->NewCursor(context_, 0);
+  cursor->Seek(key);
+  EXPECT_FALSE(cursor->Valid());
+  EXPECT_EQ(cursor->status().code(), Code::kCorruption);
+}
+
 // A long log's index must not be rewritten by every flush.
 TEST_F(LogTest, AddingToALongLogSharesItsIndex) {
   Entries many;

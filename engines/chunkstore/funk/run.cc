@@ -1,6 +1,7 @@
 #include "funk/run.h"
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 #include "funk/run_cursor.h"
@@ -8,8 +9,13 @@
 
 namespace chunkstore {
 
-Run::Run(Segments* segments, const ExtentRef& extent, std::shared_ptr<const RunIndex> index)
-    : segments_(segments), extent_(extent), owner_(std::move(index)), index_(owner_.get()) {}
+Run::Run(Segments* segments, const ExtentRef& extent, std::shared_ptr<const RunIndex> index,
+         bool keep_index)
+    : segments_(segments),
+      extent_(extent),
+      keep_index_(keep_index),
+      owner_(keep_index ? std::move(index) : nullptr),
+      index_(owner_.get()) {}
 
 Run::~Run() {
   if (obsolete_.load()) segments_->Free(extent_);
@@ -17,9 +23,17 @@ Run::~Run() {
 
 // --- index
 
-Status Run::Index(const ReadAhead* ahead, const RunIndex** index) const {
-  *index = index_.load(std::memory_order_acquire);
-  if (*index != nullptr) return Status::Ok();
+Status Run::Index(const ReadAhead* ahead, std::shared_ptr<const RunIndex>* index) const {
+  if (index_.load(std::memory_order_acquire) != nullptr) {
+    *index = owner_;  // does not change any more
+    return Status::Ok();
+  }
+  if (!keep_index_) {
+    auto loaded = std::make_shared<RunIndex>();
+    Status status = ReadIndex(ahead, loaded.get());
+    if (status.ok()) *index = std::move(loaded);
+    return status;
+  }
   const std::lock_guard lock(load_);
   if (owner_ == nullptr) {
     auto loaded = std::make_shared<RunIndex>();
@@ -27,14 +41,17 @@ Status Run::Index(const ReadAhead* ahead, const RunIndex** index) const {
     owner_ = std::move(loaded);
     index_.store(owner_.get(), std::memory_order_release);
   }
-  *index = owner_.get();
+  *index = owner_;
   return Status::Ok();
 }
 
-Status Run::Index(std::shared_ptr<const RunIndex>* index) const {
-  const RunIndex* loaded = nullptr;
-  const Status status = Index(&loaded);
-  if (status.ok()) *index = owner_;  // does not change any more
+Status Run::Index(const RunIndex** index) const {
+  assert(keep_index_);
+  *index = index_.load(std::memory_order_acquire);
+  if (*index != nullptr) return Status::Ok();
+  std::shared_ptr<const RunIndex> loaded;
+  Status status = Index(nullptr, &loaded);
+  *index = loaded.get();
   return status;
 }
 
@@ -104,7 +121,8 @@ Status Run::Lookup(const ReadContext& context, std::string_view key, Version ver
   if (block == blocks || (block == 0 && key < index->first_key(0))) return Status::Ok();
   for (;;) {
     bool at_end = false;
-    Status status = SearchBlock(context, *index, block, key, version, value, result, &at_end);
+    Status status = SearchBlock(context, index->blocks[block].place(), index, block, key, version,
+                                value, result, &at_end);
     if (!status.ok() || result->found || !at_end) return status;
     // Versions of one key may go on in the next block.
     ++block;
@@ -114,25 +132,20 @@ Status Run::Lookup(const ReadContext& context, std::string_view key, Version ver
   }
 }
 
-Status Run::LookupInBlock(const ReadContext& context, uint32_t block, std::string_view key,
+Status Run::LookupInBlock(const ReadContext& context, BlockPlace block, std::string_view key,
                           Version version, std::string* value, LookupResult* result) const {
   result->found = false;
-  const RunIndex* index = nullptr;
-  if (Status status = Index(&index); !status.ok()) return status;
-  if (block >= index->blocks.size()) {
-    return Problem("look up", 0,
-                   Status::Corruption("expected block " + std::to_string(block) + ", got " +
-                                      std::to_string(index->blocks.size()) + " blocks"));
-  }
   bool at_end = false;
-  return SearchBlock(context, *index, block, key, version, value, result, &at_end);
+  Status status =
+      SearchBlock(context, block, nullptr, 0, key, version, value, result, &at_end);
+  if (!status.ok()) return status;
+  return result->found && result->version == version ? status : MissingKey(block);
 }
 
-Status Run::SearchBlock(const ReadContext& context, const RunIndex& index, size_t block,
-                        std::string_view key, Version version, std::string* value,
+Status Run::SearchBlock(const ReadContext& context, BlockPlace block, const RunIndex* index,
+                        size_t ordinal, std::string_view key, Version version, std::string* value,
                         LookupResult* result, bool* at_end) const {
-  const BlockRef& ref = index.blocks[block];
-  const uint64_t place = extent_.offset + ref.offset;
+  const uint64_t place = extent_.offset + block.offset;
   const ThreadBuffer buffer;
   BlockCache::Handle handle;
   BlockView view;
@@ -142,8 +155,11 @@ Status Run::SearchBlock(const ReadContext& context, const RunIndex& index, size_
   } else {
     result->from_cache = false;
     std::string_view bytes;
-    Status status = segments_->ReadInto(extent_, ref.offset, ref.length, buffer.get(), &bytes);
-    if (status.ok()) status = ParseBlock(context, index, block, bytes, &view);
+    Status status = segments_->ReadInto(extent_, block.offset, block.length, buffer.get(), &bytes);
+    if (status.ok()) {
+      status = index != nullptr ? ParseBlock(context, *index, ordinal, bytes, &view)
+                                : ParseAt(context, block, bytes, &view);
+    }
     if (!status.ok()) return status;
     if (context.blocks != nullptr && context.fill_cache) {
       (void)context.blocks->Insert(extent_.segment, place, bytes);
@@ -164,24 +180,28 @@ Status Run::SearchBlock(const ReadContext& context, const RunIndex& index, size_
 Status Run::ParseBlock(const ReadContext& context, const RunIndex& index, size_t block,
                        std::string_view bytes, BlockView* view) const {
   const BlockRef& ref = index.blocks[block];
-  const bool verify = context.verify_checksums && !Seeded(Bug::kIgnoresChecksum);
-  std::string problem = BlockView::Parse(bytes, verify, view);
-  if (problem.empty() && view->size() != ref.entries) {
+  if (Status status = ParseAt(context, ref.place(), bytes, view); !status.ok()) return status;
+  std::string problem;
+  if (view->size() != ref.entries) {
     problem =
         "expected " + std::to_string(ref.entries) + " entries, got " + std::to_string(view->size());
-  }
-  if (problem.empty() && view->at(0).key != index.first_key(block)) {
-    problem = "expected the first key that the index tells, got another one";
+  } else if (view->at(0).key != index.first_key(block)) {
+    problem = "expected the index's first key, got another";
   }
   if (problem.empty()) return Status::Ok();
   return Problem("read block", ref.offset, Status::Corruption(std::move(problem)));
 }
 
-Status Run::Hold(const ReadContext& context, uint32_t block, HeldBlock* held) const {
-  const RunIndex* index = nullptr;
-  if (Status status = Index(&index); !status.ok()) return status;
-  const BlockRef& ref = index->blocks[block];
-  const uint64_t place = extent_.offset + ref.offset;
+Status Run::ParseAt(const ReadContext& context, BlockPlace block, std::string_view bytes,
+                    BlockView* view) const {
+  const bool verify = context.verify_checksums && !Seeded(Bug::kIgnoresChecksum);
+  std::string problem = BlockView::Parse(bytes, verify, view);
+  if (problem.empty()) return Status::Ok();
+  return Problem("read block", block.offset, Status::Corruption(std::move(problem)));
+}
+
+Status Run::Hold(const ReadContext& context, BlockPlace block, HeldBlock* held) const {
+  const uint64_t place = extent_.offset + block.offset;
   held->view = {};
   held->block = block;
   held->handle = {};
@@ -190,8 +210,8 @@ Status Run::Hold(const ReadContext& context, uint32_t block, HeldBlock* held) co
     const ThreadBuffer buffer;
     std::string_view bytes;
     BlockView checked;
-    Status status = segments_->ReadInto(extent_, ref.offset, ref.length, buffer.get(), &bytes);
-    if (status.ok()) status = ParseBlock(context, *index, block, bytes, &checked);
+    Status status = segments_->ReadInto(extent_, block.offset, block.length, buffer.get(), &bytes);
+    if (status.ok()) status = ParseAt(context, block, bytes, &checked);
     if (!status.ok()) return status;
     if (context.blocks != nullptr && context.fill_cache) {
       held->handle = context.blocks->Insert(extent_.segment, place, bytes);
@@ -203,9 +223,9 @@ Status Run::Hold(const ReadContext& context, uint32_t block, HeldBlock* held) co
   return Status::Ok();
 }
 
-Status Run::MissingKey(uint32_t block) const {
+Status Run::MissingKey(BlockPlace block) const {
   return Problem(
-      "look up", index_.load()->blocks[block].offset,
+      "look up", block.offset,
       Status::Corruption("expected the block to hold a key of the log's index, got none"));
 }
 

@@ -32,7 +32,7 @@ struct ReadContext {
 struct RunKey {
   std::string key;
   Version version = 0;
-  uint32_t block = 0;
+  BlockPlace block;
   uint32_t run = 0;  // of several runs' keys: which
 };
 
@@ -71,6 +71,7 @@ class RunBuilder {
   uint64_t entries_ = 0;
   RunIndex index_;
   std::vector<RunKey> keys_;
+  size_t placed_keys_ = 0;  // of keys_: those whose block has ended
 };
 
 // What a lookup found: nothing (found is false), a value (copied to the caller's string) or a
@@ -84,7 +85,7 @@ struct LookupResult {
 
 // A block at hand: pinned in the cache, or a copy where there is none.
 struct HeldBlock {
-  uint32_t block = 0;
+  BlockPlace block;
   BlockCache::Handle handle;
   std::string copy;
   BlockView view;  // of one of the two; empty before the first use
@@ -92,8 +93,10 @@ struct HeldBlock {
 
 class Run {
  public:
-  // `index` may be null: it is read from disk when first needed.
-  Run(Segments* segments, const ExtentRef& extent, std::shared_ptr<const RunIndex> index);
+  // `index` may be null: it is read from disk when first needed, and kept from then on if it is said
+  // so. A log's runs need none where the log's own index names their blocks.
+  Run(Segments* segments, const ExtentRef& extent, std::shared_ptr<const RunIndex> index,
+      bool keep_index = true);
   // Gives the space back if the run was marked obsolete.
   ~Run();
   Run(const Run&) = delete;
@@ -103,24 +106,24 @@ class Run {
   // The manifest does not refer to it any more.
   void MarkObsolete() const { obsolete_.store(true); }
 
-  Status Index(std::shared_ptr<const RunIndex>* index) const;
-  // The same, valid as long as the run; nothing but a load once it is there.
-  Status Index(const RunIndex** index) const { return Index(nullptr, index); }
   // `ahead` (null: none) may hold the run, which then need not be read for its index.
-  Status Index(const ReadAhead* ahead, const RunIndex** index) const;
+  Status Index(const ReadAhead* ahead, std::shared_ptr<const RunIndex>* index) const;
+  // Of a run that keeps its index: valid as long as the run, and nothing but a load once it is there.
+  Status Index(const RunIndex** index) const;
   // Bytes of its fence index in memory; 0 when not loaded.
   size_t memory() const;
 
   // The newest version of the key at or below `version`.
   Status Lookup(const ReadContext& context, std::string_view key, Version version,
                 std::string* value, LookupResult* result) const;
-  // The same within one known block.
-  Status LookupInBlock(const ReadContext& context, uint32_t block, std::string_view key,
+  // The entry with just this version, within the block that a log's index names. The run's index is
+  // not needed: a block that was misplaced does not hold the entry, which is Corruption.
+  Status LookupInBlock(const ReadContext& context, BlockPlace block, std::string_view key,
                        Version version, std::string* value, LookupResult* result) const;
   // Makes that block the one held.
-  Status Hold(const ReadContext& context, uint32_t block, HeldBlock* held) const;
+  Status Hold(const ReadContext& context, BlockPlace block, HeldBlock* held) const;
   // For a log's index that names a block in vain.
-  Status MissingKey(uint32_t block) const;
+  Status MissingKey(BlockPlace block) const;
   // Checks a block's bytes as they came from disk, and that they are this block's: another's would
   // pass its checksum too.
   Status ParseBlock(const ReadContext& context, const RunIndex& index, size_t block,
@@ -134,15 +137,20 @@ class Run {
   void Check(std::vector<std::string>* problems, uint64_t* blocks, uint64_t* entries) const;
 
  private:
-  // What the point reads share. *at_end: entries behind the block's last may be those searched for.
-  Status SearchBlock(const ReadContext& context, const RunIndex& index, size_t block,
-                     std::string_view key, Version version, std::string* value,
+  // Bytes that were read, with their checksum.
+  Status ParseAt(const ReadContext& context, BlockPlace block, std::string_view bytes,
+                 BlockView* view) const;
+  // What the point reads share. `ordinal` is the block's in the index, which may be null. *at_end:
+  // entries behind the block's last may be those searched for.
+  Status SearchBlock(const ReadContext& context, BlockPlace block, const RunIndex* index,
+                     size_t ordinal, std::string_view key, Version version, std::string* value,
                      LookupResult* result, bool* at_end) const;
   Status ReadIndex(const ReadAhead* ahead, RunIndex* index) const;
   Status Problem(const char* operation, uint64_t offset_in_run, const Status& status) const;
 
   Segments* segments_;
   const ExtentRef extent_;
+  const bool keep_index_;
   mutable std::atomic<bool> obsolete_{false};
   // Set once, by whoever holds the mutex; readers look at index_ only, owner_ follows it.
   mutable std::mutex load_;

@@ -33,8 +33,7 @@ Status RunBuilder::Add(const Entry& entry) {
   const bool alone = added + kBlockTrailerBytes > block_size_;
   if (block_.empty()) BeginBlock(entry.key);
   if (keep_keys_) {
-    keys_.push_back(
-        {std::string(entry.key), entry.version, static_cast<uint32_t>(index_.blocks.size()) - 1});
+    keys_.push_back({std::string(entry.key), entry.version, {}, 0});
   }
   last_key_.assign(entry.key);
   last_version_ = entry.version;
@@ -84,6 +83,7 @@ Status RunBuilder::AppendTrailer(std::string_view offsets, uint32_t count, uint3
   ref.length = static_cast<uint32_t>(segment_->offset() - begin_ - ref.offset);
   ref.entries = count & 0x7fffffff;
   block_begin_ = ref.offset + ref.length;
+  for (; placed_keys_ < keys_.size(); ++placed_keys_) keys_[placed_keys_].block = ref.place();
   return status;
 }
 

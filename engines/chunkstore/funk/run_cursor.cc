@@ -19,7 +19,8 @@ RunCursor::RunCursor(const Run* run, const ReadContext& context, size_t span)
 
 void RunCursor::Seek(std::string_view key) {
   valid_ = false;
-  status_ = run_->Index(context_.ahead, &index_);
+  status_ = {};
+  if (index_ == nullptr) status_ = run_->Index(context_.ahead, &index_);
   if (!status_.ok()) return;
   next_read_ = span_;
   const size_t block = index_->Find(key);

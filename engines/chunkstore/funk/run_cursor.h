@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "funk/run.h"
 
@@ -34,7 +35,7 @@ class RunCursor final : public EntryCursor {
   const Run* run_;
   const ReadContext context_;
   const size_t span_;
-  const RunIndex* index_ = nullptr;
+  std::shared_ptr<const RunIndex> index_;
   size_t next_read_ = 0;  // bytes
 
   // The current block is pinned in the cache, or lies in what was read last.

@@ -168,12 +168,12 @@ TEST_F(RunTest, DetectsTwoBlocksThatChangedPlaces) {
   std::string value;
   for (const uint32_t block : {1U, 2U}) {
     const std::string key(summary.index->first_key(block));
+    const Version version = Find(entries, key, kNewest)->version;
     LookupResult result;
     EXPECT_EQ(run->Lookup(context_, key, kNewest, &value, &result).code(), Code::kCorruption);
-    EXPECT_EQ(run->LookupInBlock(context_, block, key, kNewest, &value, &result).code(),
+    const BlockPlace place = summary.index->blocks[block].place();
+    EXPECT_EQ(run->LookupInBlock(context_, place, key, version, &value, &result).code(),
               Code::kCorruption);
-    HeldBlock held;
-    EXPECT_EQ(run->Hold(context_, block, &held).code(), Code::kCorruption);
     const auto cursor = run->NewCursor(context_, 0);
     cursor->Seek(key);
     EXPECT_FALSE(cursor->Valid());
@@ -237,7 +237,7 @@ TEST_F(RunTest, ReportsReadErrorsAndRecovers) {
   while (cursor->Valid()) cursor->Next();
   EXPECT_EQ(cursor->status().code(), Code::kIoError);
   HeldBlock held;
-  EXPECT_EQ(run->Hold(context_, 0, &held).code(), Code::kIoError);
+  EXPECT_EQ(run->Hold(context_, summary.index->blocks[0].place(), &held).code(), Code::kIoError);
   files_.SetPlan(nullptr);
   ExpectAll(entries, *run);
 }

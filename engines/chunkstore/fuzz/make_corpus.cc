@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "funk/format.h"
+#include "funk/key_index.h"
 #include "kvdyno/base/coding.h"
 #include "kvdyno/base/crc32c.h"
 #include "manifest/file.h"
@@ -120,6 +121,19 @@ void RunIndexSeeds(const Seeds& seeds) {
   }
 }
 
+void KeyIndexSeeds(const Seeds& seeds) {
+  for (const uint64_t keys : {1, 8, 9, 40}) {
+    std::vector<RunKey> list;
+    for (uint64_t i = 0; i < keys; ++i) {
+      list.push_back({"user" + std::to_string(1000 + i / 2), 100 - i % 2, {i / 4 * 3000, 3000},
+                      static_cast<uint32_t>(i % 3)});
+    }
+    std::string bytes;
+    KeyIndex(list, 0).Encode(&bytes);
+    seeds.Add("key_index", "keys" + std::to_string(keys), bytes);
+  }
+}
+
 Edit FullEdit() {
   Edit edit;
   edit.next_chunk_id = 9;
@@ -134,6 +148,7 @@ Edit FullEdit() {
   edit.epochs = {{1, MakeVersion(1, 1000)}};
   edit.has_ring = true;
   edit.ring_sequence = 6;
+  edit.warmth = 7;
   return edit;
 }
 
@@ -172,6 +187,7 @@ int main(int argc, char** argv) {
   StageSeeds(seeds);
   BlockSeeds(seeds);
   RunIndexSeeds(seeds);
+  KeyIndexSeeds(seeds);
   ManifestSeeds(seeds);
   return 0;
 }

@@ -119,8 +119,9 @@ Status Maintenance::WriteBatch(FlushBatch* batch, Flushing* flushing) {
   const Funk& old = batch->chunk->funk();
   auto funk = std::make_unique<Funk>();
   funk->table = old.table;
-  funk->log = old.log->With(
-      std::make_shared<Run>(state_.segments.get(), summary.extent, summary.index), summary.keys);
+  funk->log = old.log->With(std::make_shared<Run>(state_.segments.get(), summary.extent,
+                                                  summary.index, state_.keep_log_run_indexes()),
+                            summary.keys);
   flushing->edit.append_log.emplace_back(batch->chunk->min_key, summary.extent);
   flushing->extents.push_back(summary.extent);
   flushing->appended.emplace_back(batch->chunk, std::move(funk));
@@ -134,13 +135,12 @@ Status Maintenance::WriteBatch(FlushBatch* batch, Flushing* flushing) {
 bool Maintenance::Adoptable(const FlushBatch& batch) const {
   if (batch.bytes < state_.options.chunk_size / 2) return false;
   const Funk& funk = batch.chunk->funk();
-  const auto ends_before = [&batch](const Run& run) {
-    std::shared_ptr<const RunIndex> index;
-    return run.Index(&index).ok() && index->last_key() < batch.entries.front().key;
-  };
-  if (funk.table != nullptr && !ends_before(*funk.table)) return false;
-  return std::all_of(funk.log->runs().begin(), funk.log->runs().end(),
-                     [&](const auto& run) { return ends_before(*run); });
+  const std::string_view first = batch.entries.front().key;
+  const RunIndex* index = nullptr;
+  if (funk.table != nullptr && !(funk.table->Index(&index).ok() && index->last_key() < first)) {
+    return false;
+  }
+  return funk.log->EndsBefore(first);
 }
 
 Status Maintenance::AdoptBatch(FlushBatch* batch, Flushing* flushing) {

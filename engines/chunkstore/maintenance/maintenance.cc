@@ -15,6 +15,7 @@ namespace chunkstore {
 namespace {
 
 constexpr uint64_t kTickNs = 900'000'000;
+constexpr uint64_t kIdleNs = 3'000'000'000;  // without work
 // A run without its index: itself and its extent, each with what the heap adds, and who points to
 // it.
 constexpr uint64_t kRunBytes = sizeof(Run) + 128;
@@ -38,7 +39,8 @@ Maintenance::Maintenance(State* state, Writer* writer, const Options& given)
   };
   const Options& options = state->options;
   arbiter_ = std::make_unique<Arbiter>(
-      CacheBytes(), CacheShares{share(options.munk_cache_size), share(options.row_cache_size),
+      CacheBytes(), MunksOfAll(),
+      CacheShares{share(options.munk_cache_size), share(options.row_cache_size),
                                 share(options.block_cache_size)});
   ApplyShares();
 }
@@ -65,6 +67,11 @@ void Maintenance::Stop() {
   wake_.notify_all();
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
+}
+
+bool Maintenance::stopped() {
+  const std::lock_guard lock(wake_mutex_);
+  return stop_;
 }
 
 void Maintenance::Wake() {
@@ -99,6 +106,7 @@ Status Maintenance::Round(bool* worked) {
   const uint64_t live = state_.segments->live_bytes();
   // Twice the limit: writers wait until chunks have caught up.
   const bool overdue = log_debt_ > 2 * policy_.DebtLimit(live);
+  if (OldestSealed() != nullptr) BeginWork();
   if (const auto stage = overdue ? nullptr : OldestSealed(); stage != nullptr) {
     const Status status = FlushStage(stage);
     state_.SetFlushError(status);
@@ -112,6 +120,7 @@ Status Maintenance::Round(bool* worked) {
     jobs = policy_.DueForScans(state_.map(), kRoundBytes);
   }
   if (!jobs.empty()) {
+    BeginWork();
     job_error_ = Reorganise(jobs);
     *worked = true;
     SurveyDebt();
@@ -128,8 +137,11 @@ Status Maintenance::Round(bool* worked) {
   } else if (overdue) {
     state_.SetFlushError(Status::Ok());
   }
-  if (state_.options.background_threads > 0 && WarmLogs()) *worked = true;
-  KeepMunks();
+  warmed_ = false;
+  if (!stopped()) {
+    warmed_ = state_.options.background_threads > 0 && WarmLogs();
+    warmed_ |= KeepMunks();
+  }
   const bool inline_tick = state_.options.background_threads == 0 && rounds_ % 8 == 0;
   const uint64_t now = kvdyno::NowNs();
   if (inline_tick || (state_.options.background_threads > 0 && now - last_tick_ns_ > kTickNs)) {
@@ -152,7 +164,7 @@ void Maintenance::RoundLoop() {
     const std::lock_guard one(state_.maintenance_mutex);
     bool worked = false;
     const Status status = Round(&worked);
-    idle = !status.ok() || !worked;
+    idle = !status.ok() || !(worked || warmed_);
   }
 }
 
@@ -276,7 +288,23 @@ void Maintenance::SurveyIndexes() {
   index_bytes_ = index;
 }
 
+// Called before the work; caches give back at once what it needs.
+void Maintenance::BeginWork() {
+  const bool was_idle = idle();
+  last_work_ns_ = kvdyno::NowNs();
+  if (!was_idle) return;
+  arbiter_->SetTotal(CacheBytes(), MunksOfAll());
+  ApplyShares();
+  KeepMunks();
+}
+
+// Without threads all work is asked for, and sizes do not depend on time.
+bool Maintenance::idle() const {
+  return state_.options.background_threads > 0 && kvdyno::NowNs() - last_work_ns_ > kIdleNs;
+}
+
 // What is left for caches: the budget without the ring, the indexes and buffers of background work.
+// While there is no work, its buffers and the ring's free stages are lent to the caches.
 uint64_t Maintenance::CacheBytes() const {
   const Options& options = state_.options;
   // A reorganisation holds an output of up to twice the chunk size, a growing buffer's copy of it,
@@ -285,9 +313,12 @@ uint64_t Maintenance::CacheBytes() const {
   const uint64_t spare = state_.spare_pages.most();
   // Between indexes, which come and go in all sizes, the heap has holes smaller than a page.
   const uint64_t holes = index_bytes_ / 4;
-  const uint64_t taken = state_.ring->memory() + index_bytes_ + holes +
-                         ProcessReserve(options.memory_budget) + spare +
-                         buffers * static_cast<uint64_t>(std::max(options.background_threads, 1));
+  const uint64_t work =
+      idle() ? state_.ring->memory_in_use()
+             : state_.ring->memory() +
+                   buffers * static_cast<uint64_t>(std::max(options.background_threads, 1));
+  const uint64_t taken =
+      work + index_bytes_ + holes + ProcessReserve(options.memory_budget) + spare;
   const uint64_t least = options.memory_budget / 16;
   return taken + least < options.memory_budget ? options.memory_budget - taken : least;
 }
@@ -313,7 +344,7 @@ void Maintenance::TrimHeap() {
 // Once a second or so: memory follows use, and heat fades.
 void Maintenance::Tick() {
   SurveyIndexes();
-  arbiter_->SetTotal(CacheBytes());
+  arbiter_->SetTotal(CacheBytes(), MunksOfAll());
   CacheObservation munks, rows, blocks;
   munks.hits = state_.counters.Gets(Served::kMunk);
   munks.memory = munk_bytes_;

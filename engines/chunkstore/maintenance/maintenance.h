@@ -51,6 +51,10 @@ class Maintenance {
   // maintenance lock, or while nobody else knows the store.
   void SurveyDebt();
 
+  // What the next opening need not learn anew, in a file; returns its number, also where it could not
+  // be written. Under the maintenance lock, with all background threads stopped.
+  uint64_t SaveWarmth();
+
   double drain_seconds() const { return drain_seconds_.load(); }
   uint64_t log_debt() const { return log_debt_.load(); }
   uint64_t munk_bytes() const { return munk_bytes_.load(); }
@@ -59,6 +63,7 @@ class Maintenance {
 
  private:
   // --- maintenance.cc
+  bool stopped();  // closing: what is warmed now serves nobody
   Status Round(bool* worked);
   Status FlushSealed();  // the oldest sealed stage, if there is one
   void RoundLoop();
@@ -67,6 +72,8 @@ class Maintenance {
   void Tick();
   void TrimHeap();
   std::vector<Job> SparseJobs();
+  void BeginWork();
+  bool idle() const;
   uint64_t CacheBytes() const;
   void ApplyShares();
 
@@ -113,10 +120,13 @@ class Maintenance {
   // --- warm.cc
   bool WarmLogs();
   bool WarmGroup(const std::vector<Chunk*>& group);  // neighbours; true when some are warm now
+  void FetchLogs(const std::vector<Chunk*>& chunks, ReadAhead* ahead) const;
 
   // --- munks.cc
-  void KeepMunks();
-  Status LoadMunk(Chunk* chunk);
+  uint64_t MunksOfAll() const;  // bytes that munks of all chunks would take
+  bool KeepMunks();  // true when it loaded some
+  bool LoadMunks(std::vector<Chunk*> chunks);
+  Status LoadMunk(Chunk* chunk, const ReadAhead& ahead);
   void EvictMunk(Chunk* chunk);
   void RebalanceMunk(Chunk* chunk);
   // New munks over these ranges, filled from the old one and following it from now on.
@@ -134,8 +144,10 @@ class Maintenance {
   std::unique_ptr<Arbiter> arbiter_;
   uint64_t munk_capacity_ = 0;
   uint64_t last_tick_ns_ = 0;
+  uint64_t last_work_ns_ = 0;
   uint64_t next_trim_ns_ = 0;
   uint64_t rounds_ = 0;
+  bool warmed_ = false;  // by the last round
   CacheObservation last_munks_, last_rows_, last_blocks_;
   Status job_error_;  // the last chunk that could not be reorganised; what Flush reports
 

@@ -11,36 +11,40 @@ namespace chunkstore {
 
 namespace {
 
-constexpr uint32_t kWarm = 8;  // reads since the last halvings before a munk is considered
-constexpr uint64_t kLoadsPerRound = 16;  // so that loading never delays a flush for long
+constexpr uint32_t kWarm = 8;  // reads since the last halvings that are worth displacing somebody
+constexpr uint64_t kLoadBytes = uint64_t{16} << 20;  // a round, so that no flush waits for long
 constexpr double kBetter = 2;  // how much hotter a newcomer must be than whom it displaces
+
+uint32_t Reads(const Chunk& chunk) {
+  return chunk.heat.reads.load(std::memory_order_relaxed) +
+         4 * chunk.heat.scans.load(std::memory_order_relaxed);
+}
 
 // Reads per byte; a scan is worth several gets, for it saves a read from disk in every chunk.
 double HeatOf(const Chunk& chunk, uint64_t bytes) {
-  const double reads = chunk.heat.reads.load(std::memory_order_relaxed);
-  const double scans = chunk.heat.scans.load(std::memory_order_relaxed);
-  return (reads + 4 * scans) / static_cast<double>(std::max<uint64_t>(bytes, 1));
-}
-
-bool Warm(const Chunk& chunk) {
-  return chunk.heat.reads.load(std::memory_order_relaxed) +
-             4 * chunk.heat.scans.load(std::memory_order_relaxed) >=
-         kWarm;
+  return static_cast<double>(Reads(chunk)) / static_cast<double>(std::max<uint64_t>(bytes, 1));
 }
 
 // A munk's bytes when it is due to be rebalanced, for it grows by writes up to that. Counting
 // these, munks do not drive each other out only to be loaded again.
 uint64_t PeakBytes(uint64_t settled) { return settled + settled / 2; }
 
+// One that is hardly written to is not expected to grow; an empty list takes some bytes too.
+bool Grows(const Munk& munk) { return munk.appended_memory() > 4096 + munk.memory() / 64; }
+
 uint64_t PeakBytes(const Munk& munk) {
   const uint64_t memory = munk.memory();
+  if (!Grows(munk)) return memory;
   return std::max(memory, PeakBytes(memory - std::min<uint64_t>(memory, munk.appended_memory())));
 }
 
-// Of the munk that a chunk would get: entries cost some bytes each beyond key and value.
-uint64_t ExpectedPeakBytes(const Chunk& chunk) {
+// Of the munk that a chunk would get: entries cost some bytes each beyond key and value. Most of a
+// log are newer versions of what the table has.
+uint64_t ExpectedBytes(const Chunk& chunk) {
   const Funk& funk = chunk.funk();
-  return PeakBytes(funk.bytes() + 64 * funk.entries() + 4096);
+  const uint64_t more = std::max(funk.table_bytes(), funk.log_bytes());
+  const uint64_t expected = more + (funk.bytes() - more) / 4;
+  return expected + 64 * funk.entries() * expected / std::max<uint64_t>(funk.bytes(), 1) + 4096;
 }
 
 }  // namespace
@@ -70,7 +74,7 @@ Version Maintenance::SettledWrites() const {
 // The munk is shown to writers before it is filled: every write from then on enters it, and every
 // write before is in the stages once nothing is pending. The copy of the stage list is taken after
 // that.
-Status Maintenance::LoadMunk(Chunk* chunk) {
+Status Maintenance::LoadMunk(Chunk* chunk, const ReadAhead& ahead) {
   auto* munk = new Munk(chunk->min_key, chunk->max_key, &state_.spare_pages);
   const Version settled = SettledWrites();
   chunk->Exchange(munk);
@@ -80,7 +84,8 @@ Status Maintenance::LoadMunk(Chunk* chunk) {
   state_.slots.WaitForPending(now);
 
   const Funk& funk = chunk->funk();
-  const ReadContext context{state_.segments.get(), nullptr, false, state_.options.verify_checksums};
+  const ReadContext context{state_.segments.get(), nullptr, false, state_.options.verify_checksums,
+                            &ahead};
   std::vector<std::unique_ptr<EntryCursor>> sources;
   for (const auto& stage : state_.stages.load()->stages) {
     sources.push_back(std::make_unique<StageIndex::Cursor>(stage->NewCursor()));
@@ -153,11 +158,20 @@ void Maintenance::RebalanceMunk(Chunk* chunk) {
   state_.counters.Add(Count::kMunkRebalances);
 }
 
-// Rebalances munks that were written to, or evicts them when hardly anybody reads them; evicts the
-// coldest while there are too many, and loads the hottest chunks that fit, or that are much hotter
-// than what they displace.
-void Maintenance::KeepMunks() {
+uint64_t Maintenance::MunksOfAll() const {
   uint64_t bytes = 0;
+  for (const Chunk* chunk : state_.map().chunks()) {
+    bytes += chunk->munk() != nullptr ? chunk->munk()->memory() : ExpectedBytes(*chunk);
+  }
+  return bytes;
+}
+
+// Rebalances munks that were written to, or evicts them when hardly anybody reads them; evicts the
+// coldest while there are too many, and loads the hottest chunks: any that was read while there is
+// room, and one that is much hotter in the place of others.
+bool Maintenance::KeepMunks() {
+  uint64_t bytes = 0;
+  bool written = false;
   std::vector<std::pair<double, Chunk*>> held, wanted;
   const auto evict = [this](Chunk* chunk) {
     EvictMunk(chunk);
@@ -167,18 +181,19 @@ void Maintenance::KeepMunks() {
   for (Chunk* chunk : state_.map().chunks()) {
     if (Munk* munk = chunk->munk(); munk != nullptr) {
       if (policy_.AppendedEnough(*munk)) {
-        if (!Warm(*chunk)) {
+        if (Reads(*chunk) < kWarm) {
           evict(chunk);
           continue;
         }
         RebalanceMunk(chunk);
       }
       state_.slots.Reclaim();  // not two of every munk at a time
+      written |= Grows(*chunk->munk());
       const uint64_t peak = PeakBytes(*chunk->munk());
       bytes += peak;
       held.emplace_back(HeatOf(*chunk, peak), chunk);
-    } else if (munk_capacity_ > 0 && chunk->failed_rounds == 0 && Warm(*chunk)) {
-      wanted.emplace_back(HeatOf(*chunk, ExpectedPeakBytes(*chunk)), chunk);
+    } else if (munk_capacity_ > 0 && chunk->failed_rounds == 0 && Reads(*chunk) > 0) {
+      wanted.emplace_back(HeatOf(*chunk, ExpectedBytes(*chunk)), chunk);
     }
   }
   std::sort(held.begin(), held.end());  // coldest first
@@ -190,27 +205,53 @@ void Maintenance::KeepMunks() {
   };
   while (bytes > munk_capacity_ && coldest < held.size()) evict_coldest();
 
-  const size_t loads = std::min<size_t>(wanted.size(), kLoadsPerRound);
-  std::partial_sort(wanted.begin(), wanted.begin() + static_cast<long>(loads), wanted.end(),
-                    std::greater<>());
-  for (size_t i = 0; i < loads; ++i) {
-    auto [heat, chunk] = wanted[i];
-    const uint64_t needed = ExpectedPeakBytes(*chunk);
-    if (needed > munk_capacity_ / 2) continue;
-    while (bytes + needed > munk_capacity_ && coldest < held.size() &&
+  // Munks that grow need room, or they would drive each other out only to be loaded again.
+  const uint64_t room = written ? munk_capacity_ - munk_capacity_ / 8 : munk_capacity_;
+  std::sort(wanted.begin(), wanted.end(), std::greater<>());
+  std::vector<Chunk*> chosen;
+  uint64_t chosen_bytes = 0;
+  for (const auto& [heat, chunk] : wanted) {
+    const uint64_t expected = ExpectedBytes(*chunk);
+    const uint64_t needed = written ? PeakBytes(expected) : expected;
+    if (chosen_bytes >= kLoadBytes) break;
+    if (needed > room / 2) continue;
+    while (bytes + needed > room && coldest < held.size() && Reads(*chunk) >= kWarm &&
            held[coldest].first * kBetter < heat) {
       evict_coldest();
     }
-    if (bytes + needed > munk_capacity_) continue;
-    if (!LoadMunk(chunk).ok()) {
-      chunk->failed_rounds = kRoundsAlone;
-      continue;
-    }
-    bytes += PeakBytes(*chunk->munk());
-    held.emplace_back(heat, chunk);
+    if (bytes + needed > room) continue;
+    bytes += needed;
+    chosen_bytes += chunk->funk().bytes();
+    chosen.push_back(chunk);
   }
   munk_bytes_ = bytes;
-  munks_ = held.size() - coldest;
+  munks_ = held.size() - coldest + chosen.size();
+  return LoadMunks(std::move(chosen));
+}
+
+// In key order, for logs of neighbours are read together.
+bool Maintenance::LoadMunks(std::vector<Chunk*> chunks) {
+  std::sort(chunks.begin(), chunks.end(),
+            [](const Chunk* a, const Chunk* b) { return a->min_key < b->min_key; });
+  ReadAhead ahead;
+  bool loaded = false;
+  for (size_t i = 0; i < chunks.size();) {
+    std::vector<Chunk*> group;
+    uint64_t bytes = 0;
+    for (; i < chunks.size() && (group.empty() || bytes < policy_.GroupBytes()); ++i) {
+      group.push_back(chunks[i]);
+      bytes += chunks[i]->funk().log_bytes();
+    }
+    FetchLogs(group, &ahead);
+    for (Chunk* chunk : group) {
+      if (LoadMunk(chunk, ahead).ok()) {
+        loaded = true;
+      } else {
+        chunk->failed_rounds = kRoundsAlone;
+      }
+    }
+  }
+  return loaded;
 }
 
 }  // namespace chunkstore

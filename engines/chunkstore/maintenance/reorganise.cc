@@ -85,21 +85,17 @@ const Munk* Maintenance::MunkOf(const Job& job) {
 // Reads the logs of jobs from the first on, as many as there is room for, and returns behind which.
 size_t Maintenance::FetchLogs(const std::vector<Job>& jobs, size_t first, size_t end,
                               ReadAhead* ahead) const {
-  std::vector<ExtentRef> extents;
+  std::vector<Chunk*> chunks;
   uint64_t bytes = 0;
   size_t at = first;
   for (; at < end && (at == first || bytes < policy_.GroupBytes()); ++at) {
     if (MunkOf(jobs[at]) != nullptr) continue;
-    for (const Chunk* chunk : jobs[at].chunks) {
-      for (const auto& run : chunk->funk().log->runs()) {
-        if (run->extent().length > ReadAhead::kLongestRun || bytes >= policy_.GroupBytes())
-          continue;
-        extents.push_back(run->extent());
-        bytes += run->extent().length;
-      }
+    for (Chunk* chunk : jobs[at].chunks) {
+      chunks.push_back(chunk);
+      bytes += chunk->funk().log_bytes();
     }
   }
-  ahead->Fetch(*state_.segments, std::move(extents));
+  FetchLogs(chunks, ahead);
   return at;
 }
 

@@ -1,10 +1,14 @@
-// Warming: the log indexes that a store lacks when it was opened, made for many chunks at once. A
-// chunk's runs lie in as many places as there were flushes, but there beside its neighbours': for a
-// group of chunks one call per flush brings them, where a get that finds its chunk cold makes one
-// per run of that chunk alone.
+// Warming: the log indexes that a store lacks when it was opened. Those that were saved when it was
+// closed are read one by one. Else they are made for many chunks at once: a chunk's runs lie in as
+// many places as there were flushes, but there beside its neighbours', so that for a group of chunks
+// one call per flush brings them, where a get that finds its chunk cold makes one per run of that
+// chunk alone.
+#include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "funk/warmth.h"
 #include "maintenance/maintenance.h"
 
 namespace chunkstore {
@@ -39,15 +43,23 @@ bool Maintenance::WarmLogs() {
   return warmed;
 }
 
-bool Maintenance::WarmGroup(const std::vector<Chunk*>& group) {
+void Maintenance::FetchLogs(const std::vector<Chunk*>& chunks, ReadAhead* ahead) const {
   std::vector<ExtentRef> extents;
-  for (const Chunk* chunk : group) {
+  for (const Chunk* chunk : chunks) {
     for (const auto& run : chunk->funk().log->runs()) {
       if (run->extent().length <= ReadAhead::kLongestRun) extents.push_back(run->extent());
     }
   }
+  ahead->Fetch(*state_.segments, std::move(extents));
+}
+
+bool Maintenance::WarmGroup(const std::vector<Chunk*>& group) {
+  std::vector<Chunk*> unsaved;
+  for (Chunk* chunk : group) {
+    if (!chunk->funk().log->saved()) unsaved.push_back(chunk);
+  }
   ReadAhead ahead;
-  ahead.Fetch(*state_.segments, std::move(extents));
+  FetchLogs(unsaved, &ahead);
   ReadContext context = state_.read_context(false);
   context.ahead = &ahead;
   bool warmed = false;
@@ -60,6 +72,27 @@ bool Maintenance::WarmGroup(const std::vector<Chunk*>& group) {
     }
   }
   return warmed;
+}
+
+uint64_t Maintenance::SaveWarmth() {
+  const uint64_t number = state_.manifest->state().warmth + 1;
+  std::unique_ptr<WarmthWriter> writer;
+  Status status = WarmthWriter::Create(state_.files, state_.directory, number, &writer);
+  std::string index;
+  for (const Chunk* chunk : state_.map().chunks()) {
+    if (!status.ok()) break;
+    ChunkWarmth known;
+    known.id = chunk->id;
+    known.reads = chunk->heat.reads.load(std::memory_order_relaxed);
+    known.scans = chunk->heat.scans.load(std::memory_order_relaxed);
+    // A log that nobody has read in has none to save.
+    if (!chunk->funk().log->Save(&index, &known.runs).ok()) index.clear();
+    status = writer->Add(known, index);
+  }
+  if (status.ok()) status = writer->Finish();
+  writer.reset();
+  if (!status.ok()) RemoveWarmth(state_.files, state_.directory, number - 1);
+  return number;
 }
 
 }  // namespace chunkstore

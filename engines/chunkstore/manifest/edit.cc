@@ -25,6 +25,7 @@ enum Tag : uint64_t {
   kClean = 6,      // varint 0 or 1
   kNextChunkId = 7,  // varint
   kRing = 8,         // varint sequence
+  kWarmth = 9,       // varint number
 };
 // extent = varint segment · varint offset · varint length · varint entries; four zeros: none
 constexpr size_t kMinExtentBytes = 4;
@@ -106,6 +107,8 @@ bool ReadField(uint64_t tag, Reader* reader, Edit* edit) {
     case kRing:
       edit->has_ring = true;
       return reader->Varint(&edit->ring_sequence);
+    case kWarmth:
+      return reader->Varint(&edit->warmth);
     case kNextChunkId:
       return reader->Varint(&edit->next_chunk_id);
     default:
@@ -157,6 +160,10 @@ std::string EncodeEdit(const Edit& edit) {
   if (edit.has_ring) {
     AppendVarint(&bytes, kRing);
     AppendVarint(&bytes, edit.ring_sequence);
+  }
+  if (edit.warmth != 0) {
+    AppendVarint(&bytes, kWarmth);
+    AppendVarint(&bytes, edit.warmth);
   }
   if (edit.next_chunk_id != 0) {
     AppendVarint(&bytes, kNextChunkId);

@@ -156,6 +156,7 @@ void EditPlan::Finish() {
   }
   if (edit_->has_clean) state_->clean = edit_->clean;
   if (edit_->has_ring) state_->ring_sequence = edit_->ring_sequence;
+  state_->warmth = std::max(state_->warmth, edit_->warmth);
 }
 
 namespace {

@@ -35,6 +35,7 @@ Edit FullEdit() {
   edit.epochs = {{1, 10}, {2, 20}};
   edit.has_ring = true;
   edit.ring_sequence = 14;
+  edit.warmth = 15;
   return edit;
 }
 
@@ -53,6 +54,7 @@ TEST(EditTest, EncodesEveryField) {
   EXPECT_EQ(edit.epochs[1].last, 20u);
   EXPECT_TRUE(edit.clean);
   EXPECT_EQ(edit.ring_sequence, 14u);
+  EXPECT_EQ(edit.warmth, 15u);
   EXPECT_EQ(EncodeEdit(edit), bytes);
 }
 
@@ -63,7 +65,7 @@ TEST(EditTest, RefusesMalformedBytes) {
   for (size_t length = 0; length < bytes.size(); ++length) {
     refused += DecodeEdit(bytes.substr(0, length), &edit).code() == Code::kCorruption ? 1u : 0u;
   }
-  EXPECT_EQ(refused, bytes.size() - 10);  // all lengths but those at which a field ends
+  EXPECT_EQ(refused, bytes.size() - 11);  // all lengths but those at which a field ends
   EXPECT_EQ(DecodeEdit("\x63", &edit).message(),
             "edit at byte 0 of 1: expected a well-formed field, got one with tag 99");
   std::string runs("\x02\x01\x00\x00\x00\x00\x00", 7);  // a chunk with 2^60 log runs

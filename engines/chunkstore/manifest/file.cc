@@ -168,6 +168,7 @@ std::string EncodeManifest(const ManifestState& state) {
   scalars.epochs = state.epochs;
   scalars.clean = state.clean;
   scalars.ring_sequence = state.ring_sequence;
+  scalars.warmth = state.warmth;
   // An edit is the concatenation of its fields, so chunks can be encoded one at a time. The first
   // frame holds the first chunk, so that every prefix of the frames is a state.
   std::string frame = EncodeEdit(scalars);

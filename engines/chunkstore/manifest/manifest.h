@@ -57,6 +57,7 @@ struct ManifestState {
   bool clean = true;              // closed properly: the ring holds nothing
   // A stage that was begun in a file of the ring: if it is not flushed, its file must be there.
   uint64_t ring_sequence = 0;
+  uint64_t warmth = 0;  // the last number that a warmth file had or was meant to have
 
   // The stage that recovery must find, or a newer one; 0: none.
   uint64_t begun_sequence() const {
@@ -80,6 +81,7 @@ struct Edit {
   bool clean = false;
   bool has_ring = false;
   uint64_t ring_sequence = 0;
+  uint64_t warmth = 0;  // 0: absent
 };
 
 std::string EncodeEdit(const Edit& edit);

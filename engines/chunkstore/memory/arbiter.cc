@@ -7,6 +7,8 @@ namespace chunkstore {
 namespace {
 
 constexpr uint64_t kStepShare = 32;   // of the adaptive bytes, at most, in one decision
+constexpr uint64_t kLongStepShare = 8;  // the same where the difference is plain
+constexpr double kPlain = 4;
 constexpr uint64_t kFloorShare = 16;  // of the adaptive bytes, for each adaptive share
 constexpr uint64_t kMinOperations = 1000;
 constexpr uint64_t kMinGhostHits = 20;  // fewer are chance
@@ -34,15 +36,25 @@ uint64_t Operations(const CacheObservation& seen) { return seen.hits + seen.miss
 
 }  // namespace
 
-Arbiter::Arbiter(uint64_t total, CacheShares shares) : shares_(shares) { SetTotal(total); }
+Arbiter::Arbiter(uint64_t total, uint64_t all_munks, CacheShares shares) : shares_(shares) {
+  SetTotal(total, all_munks);
+}
 
-void Arbiter::SetTotal(uint64_t total) {
+void Arbiter::SetTotal(uint64_t total, uint64_t all_munks) {
   uint64_t fixed = 0;
   uint64_t left = 0;  // adaptive shares that have not got their part yet
   for (const CacheShare* share : List(&shares_)) {
     (share->adaptive ? left : fixed) += share->adaptive ? 1 : share->bytes;
   }
   const uint64_t adaptive = total - std::min(total, fixed);
+  const uint64_t floor = adaptive / kFloorShare;
+  const uint64_t floors =
+      (shares_.rows.adaptive ? floor : 0) + (shares_.blocks.adaptive ? floor : 0);
+  const bool fitted = all_fit_;
+  const uint64_t for_munks = shares_.munks.adaptive ? adaptive - floors : 0;
+  all_fit_ = for_munks > 0 && all_munks <= for_munks;
+  const bool begins = adaptive_total_ == 0 || (fitted && !all_fit_);
+  if (begins) adaptive_total_ = 0;
   const double count = static_cast<double>(left);
   uint64_t rest = adaptive;
   for (CacheShare* share : List(&shares_)) {
@@ -57,10 +69,16 @@ void Arbiter::SetTotal(uint64_t total) {
     rest -= share->bytes;
   }
   adaptive_total_ = adaptive;
+  if (!all_fit_ && !(begins && for_munks > 0 && all_munks / 2 <= for_munks)) return;
+  shares_.munks.bytes = for_munks;
+  for (CacheShare* share : {&shares_.rows, &shares_.blocks}) {
+    if (share->adaptive) share->bytes = floor;
+  }
 }
 
 bool Arbiter::Decide(const CacheObservation& munks, const CacheObservation& rows,
                      const CacheObservation& blocks) {
+  if (all_fit_) return false;
   // A read goes through several caches: the busiest tells best how many there were.
   if (std::max({Operations(munks), Operations(rows), Operations(blocks)}) < kMinOperations) {
     return false;
@@ -81,7 +99,9 @@ bool Arbiter::Decide(const CacheObservation& munks, const CacheObservation& rows
     if (shares[i]->bytes > floor && (least == kNobody || earned[i] < earned[least])) least = i;
   }
   if (most == kNobody || least == kNobody || earned[most] <= earned[least] * kNoise) return false;
-  const uint64_t step = std::min(adaptive_total_ / kStepShare, shares[least]->bytes - floor);
+  const bool plain = earned[most] > kPlain * earned[least];
+  const uint64_t step = std::min(adaptive_total_ / (plain ? kLongStepShare : kStepShare),
+                                 shares[least]->bytes - floor);
   shares[least]->bytes -= step;
   shares[most]->bytes += step;
   return step > 0;

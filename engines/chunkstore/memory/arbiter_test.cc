@@ -9,6 +9,7 @@ namespace chunkstore {
 namespace {
 
 constexpr uint64_t kTotal = 960 << 20;
+constexpr uint64_t kTooMuch = UINT64_MAX;  // data that do not fit
 constexpr CacheShare kAdaptive{0, true};
 constexpr CacheShares kAllAdaptive{kAdaptive, kAdaptive, kAdaptive};
 
@@ -22,20 +23,41 @@ CacheObservation Seen(const CacheShare& share, uint64_t hits, uint64_t misses, u
 }
 
 TEST(Arbiter, StartsWithEqualParts) {
-  const Arbiter arbiter(kTotal, kAllAdaptive);
+  const Arbiter arbiter(kTotal, kTooMuch, kAllAdaptive);
   EXPECT_EQ(arbiter.shares().munks.bytes, kTotal / 3);
   EXPECT_EQ(arbiter.shares().rows.bytes, kTotal / 3);
   EXPECT_EQ(arbiter.shares().blocks.bytes, kTotal / 3);
-  const Arbiter odd(1001, kAllAdaptive);
+  const Arbiter odd(1001, kTooMuch, kAllAdaptive);
   EXPECT_EQ(Sum(odd.shares()), 1001u);
-  const Arbiter two(1000, {{600, false}, kAdaptive, kAdaptive});
+  const Arbiter two(1000, kTooMuch, {{600, false}, kAdaptive, kAdaptive});
   EXPECT_EQ(two.shares().munks.bytes, 600u);
   EXPECT_EQ(two.shares().rows.bytes, 200u);
   EXPECT_EQ(two.shares().blocks.bytes, 200u);
 }
 
+TEST(Arbiter, DataThatFitBecomeMunks) {
+  constexpr uint64_t kFloor = kTotal / 16;
+  Arbiter arbiter(kTotal, kTotal - 2 * kFloor, kAllAdaptive);
+  EXPECT_EQ(arbiter.shares().munks.bytes, kTotal - 2 * kFloor);
+  EXPECT_EQ(arbiter.shares().rows.bytes, kFloor);
+  EXPECT_EQ(arbiter.shares().blocks.bytes, kFloor);
+  const CacheShares& now = arbiter.shares();
+  EXPECT_FALSE(arbiter.Decide(Seen(now.munks, 0, 9'000, 0), Seen(now.rows, 0, 9'000, 9'000),
+                              Seen(now.blocks, 0, 9'000, 0)));
+  // Once they do not fit any more, the caches begin anew, with munks if those can hold half.
+  arbiter.SetTotal(kTotal, kTotal);
+  EXPECT_EQ(arbiter.shares().munks.bytes, kTotal - 2 * kFloor);
+  Arbiter grown(kTotal, 1, kAllAdaptive);
+  grown.SetTotal(kTotal, 2 * kTotal);
+  EXPECT_EQ(grown.shares().munks.bytes, kTotal / 3);
+  Arbiter no_rows(kTotal, kTotal - kFloor, {kAdaptive, {0, false}, kAdaptive});
+  EXPECT_EQ(no_rows.shares().munks.bytes, kTotal - kFloor);
+  const Arbiter no_munks(kTotal, 1, {{0, false}, kAdaptive, kAdaptive});
+  EXPECT_EQ(no_munks.shares().rows.bytes, kTotal / 2);
+}
+
 TEST(Arbiter, PointReadsGrowRows) {
-  Arbiter arbiter(kTotal, kAllAdaptive);
+  Arbiter arbiter(kTotal, kTooMuch, kAllAdaptive);
   for (int i = 0; i < 100; ++i) {
     const CacheShares& now = arbiter.shares();
     arbiter.Decide(Seen(now.munks, 100, 20'000, 50), Seen(now.rows, 5'000, 15'000, 6'000),
@@ -47,7 +69,7 @@ TEST(Arbiter, PointReadsGrowRows) {
 }
 
 TEST(Arbiter, ScansGrowBlocks) {
-  Arbiter arbiter(kTotal, kAllAdaptive);
+  Arbiter arbiter(kTotal, kTooMuch, kAllAdaptive);
   for (int i = 0; i < 100; ++i) {
     const CacheShares& now = arbiter.shares();
     arbiter.Decide(Seen(now.munks, 0, 2'000, 10), Seen(now.rows, 10, 40, 0),
@@ -59,7 +81,7 @@ TEST(Arbiter, ScansGrowBlocks) {
 }
 
 TEST(Arbiter, HotChunksGrowMunks) {
-  Arbiter arbiter(kTotal, kAllAdaptive);
+  Arbiter arbiter(kTotal, kTooMuch, kAllAdaptive);
   for (int i = 0; i < 100; ++i) {
     const CacheShares& now = arbiter.shares();
     arbiter.Decide(Seen(now.munks, 20'000, 10'000, 8'000), Seen(now.rows, 1'000, 9'000, 500),
@@ -70,7 +92,7 @@ TEST(Arbiter, HotChunksGrowMunks) {
 }
 
 TEST(Arbiter, RowsThatTheBlocksServeAreWorthLittle) {
-  Arbiter arbiter(kTotal, kAllAdaptive);
+  Arbiter arbiter(kTotal, kTooMuch, kAllAdaptive);
   const CacheShares& now = arbiter.shares();
   EXPECT_TRUE(arbiter.Decide(Seen(now.munks, 0, 10'000, 0), Seen(now.rows, 0, 10'000, 2'000),
                              Seen(now.blocks, 9'900, 100, 90)));
@@ -78,14 +100,20 @@ TEST(Arbiter, RowsThatTheBlocksServeAreWorthLittle) {
   EXPECT_GT(now.blocks.bytes, kTotal / 3);
 }
 
-TEST(Arbiter, MovesAtMostAThirtySecond) {
-  Arbiter arbiter(kTotal, kAllAdaptive);
+TEST(Arbiter, MovesMoreWhereTheDifferenceIsPlain) {
+  Arbiter arbiter(kTotal, kTooMuch, kAllAdaptive);
   EXPECT_TRUE(arbiter.Decide({0, 0, 5'000, kTotal}, {0, 5'000, 5'000, kTotal}, {}));
-  EXPECT_EQ(arbiter.shares().rows.bytes, kTotal / 3 + kTotal / 32);
+  EXPECT_EQ(arbiter.shares().rows.bytes, kTotal / 3 + kTotal / 8) << "nobody else earns";
+  EXPECT_TRUE(arbiter.Decide({0, 2'000, 5'000, kTotal}, {0, 5'000, 5'000, kTotal}, {}));
+}
+
+TEST(Arbiter, MovesLittleWhereTheDifferenceIsSmall) {
+  Arbiter arbiter(kTotal, kTooMuch, kAllAdaptive);
+  EXPECT_TRUE(arbiter.Decide({0, 0, 0, kTotal}, {0, 3'000, 5'000, kTotal}, {0, 1'000, 2'000, kTotal}));
 }
 
 TEST(Arbiter, NoiseChangesNothing) {
-  Arbiter arbiter(kTotal, kAllAdaptive);
+  Arbiter arbiter(kTotal, kTooMuch, kAllAdaptive);
   const uint64_t full = kTotal / 3;
   EXPECT_FALSE(arbiter.Decide({}, {}, {}));
   EXPECT_FALSE(arbiter.Decide({0, 0, 900, full}, {0, 900, 900, full}, {0, 0, 900, full}))
@@ -102,7 +130,7 @@ TEST(Arbiter, NoiseChangesNothing) {
 }
 
 TEST(Arbiter, FixedSharesNeverMove) {
-  Arbiter arbiter(kTotal, {{100 << 20, false}, kAdaptive, kAdaptive});
+  Arbiter arbiter(kTotal, kTooMuch, {{100 << 20, false}, kAdaptive, kAdaptive});
   for (int i = 0; i < 100; ++i) {
     const CacheShares& now = arbiter.shares();
     arbiter.Decide(Seen(now.munks, 0, 9'000, 9'000), Seen(now.rows, 0, 9'000, 100),
@@ -110,26 +138,24 @@ TEST(Arbiter, FixedSharesNeverMove) {
   }
   EXPECT_EQ(arbiter.shares().munks.bytes, 100u << 20);
   EXPECT_GT(arbiter.shares().blocks.bytes, arbiter.shares().rows.bytes);
-  Arbiter single(kTotal, {{0, false}, kAdaptive, {1 << 20, false}});
+  Arbiter single(kTotal, kTooMuch, {{0, false}, kAdaptive, {1 << 20, false}});
   EXPECT_FALSE(single.Decide({0, 9'000, 9'000, 0}, {0, 9'000, 9'000, kTotal}, {}));
   EXPECT_EQ(single.shares().rows.bytes, kTotal - (1 << 20));
-  Arbiter nothing_left(1000, {{2000, false}, kAdaptive, kAdaptive});
+  Arbiter nothing_left(1000, kTooMuch, {{2000, false}, kAdaptive, kAdaptive});
   EXPECT_FALSE(nothing_left.Decide({0, 0, 9'000, 0}, {0, 9'000, 9'000, 0}, {0, 0, 9'000, 0}));
   EXPECT_EQ(nothing_left.shares().rows.bytes, 0u);
 }
 
 TEST(Arbiter, AnotherTotalKeepsTheProportions) {
-  Arbiter arbiter(kTotal, {{0, false}, kAdaptive, kAdaptive});
-  for (int i = 0; i < 4; ++i) {
-    arbiter.Decide({}, Seen(arbiter.shares().rows, 0, 9'000, 9'000), {0, 0, 9'000, 0});
-  }
+  Arbiter arbiter(kTotal, kTooMuch, {{0, false}, kAdaptive, kAdaptive});
+  arbiter.Decide({}, Seen(arbiter.shares().rows, 0, 9'000, 9'000), {0, 0, 9'000, 0});
   EXPECT_EQ(arbiter.shares().rows.bytes, kTotal / 2 + kTotal / 8);
-  arbiter.SetTotal(kTotal * 2);
+  arbiter.SetTotal(kTotal * 2, kTooMuch);
   EXPECT_EQ(arbiter.shares().rows.bytes, kTotal + kTotal / 4);
   EXPECT_EQ(Sum(arbiter.shares()), kTotal * 2);
-  arbiter.SetTotal(0);
+  arbiter.SetTotal(0, kTooMuch);
   EXPECT_EQ(Sum(arbiter.shares()), 0u);
-  arbiter.SetTotal(kTotal);
+  arbiter.SetTotal(kTotal, kTooMuch);
   EXPECT_EQ(Sum(arbiter.shares()), kTotal);
 }
 
@@ -139,7 +165,7 @@ TEST(Arbiter, BoundsHoldWhateverIsSeen) {
   std::mt19937_64 random(seed);
   for (int round = 0; round < 50; ++round) {
     const uint64_t total = random() >> (random() % 50);
-    Arbiter arbiter(total, kAllAdaptive);
+    Arbiter arbiter(total, kTooMuch, kAllAdaptive);
     for (int i = 0; i < 300; ++i) {
       const CacheShares before = arbiter.shares();
       const auto any = [&random] {

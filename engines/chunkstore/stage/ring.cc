@@ -150,4 +150,13 @@ size_t Ring::memory() const {
   return bytes;
 }
 
+size_t Ring::memory_in_use() const {
+  size_t bytes = 0;
+  const std::lock_guard lock(mutex_);
+  for (const Slot& slot : slots_) {
+    if (const std::shared_ptr<Stage> stage = slot.stage.lock()) bytes += stage->memory();
+  }
+  return bytes;
+}
+
 }  // namespace chunkstore

@@ -174,6 +174,8 @@ class Ring {
   void Release(const std::shared_ptr<Stage>& stage);
   // Bytes of all files mapped or held, in use or free, and of the stages that are not released.
   size_t memory() const;
+  // The same of stages that are not released. Pages of the other files are only cached.
+  size_t memory_in_use() const;
 
  private:
   // A file of the ring and what holds its bytes here; all null when it was not needed yet.

@@ -64,6 +64,7 @@ Status StoreImpl::Recover() {
   }
   if (options.block_cache_size > 0) state_.blocks = std::make_unique<BlockCache>(0);
   if (options.row_cache_size > 0) state_.rows = std::make_unique<RowCache>(0);
+  OpenWarmth();
   BuildChunks();
   if (const Status status = RecoverRing(); !status.ok()) return status;
   recovery_.seconds = static_cast<double>(kvdyno::NowNs() - begin) * 1e-9;
@@ -106,6 +107,17 @@ Status StoreImpl::OpenManifest() {
   return Manifest::Create(files, directory, &state_.manifest);
 }
 
+// A help only: without it, or with a damaged one, logs are read for their indexes.
+void StoreImpl::OpenWarmth() {
+  const ManifestState& manifest = state_.manifest->state();
+  const uint64_t fitting = manifest.clean ? manifest.warmth : 0;
+  if (fitting > 0) {
+    const std::string path = state_.directory + "/" + WarmthName(fitting);
+    static_cast<void>(Warmth::Open(state_.files, path, &warmth_));
+  }
+  if (!state_.options.read_only) RemoveWarmth(state_.files, state_.directory, fitting);
+}
+
 void StoreImpl::BuildChunks() {
   std::vector<Chunk*> chunks;
   const auto& records = state_.manifest->state().chunks;
@@ -120,12 +132,22 @@ void StoreImpl::BuildChunks() {
     std::vector<std::shared_ptr<const Run>> runs;
     runs.reserve(record.log.size());
     for (const ExtentRef& extent : record.log) {
-      runs.push_back(std::make_shared<Run>(state_.segments.get(), extent, nullptr));
+      runs.push_back(std::make_shared<Run>(state_.segments.get(), extent, nullptr,
+                                           state_.keep_log_run_indexes()));
     }
-    funk->log = std::make_shared<Log>(&state_.log_policy, std::move(runs));
+    const ChunkWarmth* known = warmth_ == nullptr ? nullptr : warmth_->Find(record.id);
+    SavedIndex saved;
+    if (known != nullptr && known->length > 0 && known->runs == runs.size()) {
+      saved = {warmth_, known};
+    }
+    funk->log = std::make_shared<Log>(&state_.log_policy, std::move(runs), std::move(saved));
     chunks.push_back(new Chunk(record.id, record.min_key,
                                next == records.end() ? std::string() : next->first,
                                std::move(funk)));
+    if (known != nullptr) {
+      chunks.back()->heat.reads = known->reads;
+      chunks.back()->heat.scans = known->scans;
+    }
   }
   state_.next_chunk_id = state_.manifest->state().next_chunk_id;
   state_.chunks.store(new ChunkMap(std::move(chunks)));
@@ -255,7 +277,9 @@ Status StoreImpl::Close() {
       edit.has_clean = true;
       edit.clean = true;
       const std::lock_guard one(state_.maintenance_mutex);
+      edit.warmth = maintenance_->SaveWarmth();
       status = state_.manifest->Apply(edit, true);
+      if (status.ok()) RemoveWarmth(state_.files, state_.directory, edit.warmth);
     }
   }
   lock_.reset();

@@ -35,7 +35,7 @@ bool IsOurFile(std::string name) {
   constexpr std::string_view kNew = ".new";
   if (name.ends_with(kNew)) name.resize(name.size() - kNew.size());
   if (name == "CURRENT" || name == "LOCK") return true;
-  constexpr std::string_view kPrefixes[] = {"manifest-", "segment-", "ring-", "spill-"};
+  constexpr std::string_view kPrefixes[] = {"manifest-", "segment-", "ring-", "spill-", "warmth-"};
   return std::any_of(std::begin(kPrefixes), std::end(kPrefixes),
                      [&](std::string_view prefix) { return name.starts_with(prefix); });
 }

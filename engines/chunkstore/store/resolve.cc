@@ -119,15 +119,15 @@ Status ResolveOptions(const Options& given, uint64_t cap, Options* resolved) {
   Options& options = *resolved;
   options = given;
   if (options.memory_budget == Options::kAuto) {
-    options.memory_budget = std::max(cap / 4 * 3, Options::kLeastBudget);
+    options.memory_budget = std::max(cap / 8 * 7, Options::kLeastBudget);
   }
   const uint64_t budget = options.memory_budget;
   if (options.stage_size == Options::kAuto) {
-    options.stage_size = std::clamp(budget / 24, 64 * kKiB, 128 * kMiB);
+    options.stage_size = std::clamp(budget / 28, 64 * kKiB, 128 * kMiB);
   }
   options.stage_size = options.stage_size / kvdyno::kDirectAlignment * kvdyno::kDirectAlignment;
   if (options.chunk_size == Options::kAuto) {
-    options.chunk_size = std::min(budget / 3 * 4 / 128, 8 * kMiB);
+    options.chunk_size = std::min(budget / 7 * 8 / 128, 8 * kMiB);
   }
   if (options.log_limit == Options::kAuto) options.log_limit = options.chunk_size;
   if (options.munk_log_limit == Options::kAuto) options.munk_log_limit = 10 * options.chunk_size;

@@ -100,8 +100,8 @@ TEST(ResolveOptions, TheEndsOfRangesAreInside) {
 
 TEST(ResolveOptions, AutomaticValuesAt256MiB) {
   const Options resolved = Resolve({}, 256 * kMiB);
-  EXPECT_EQ(resolved.memory_budget, 192 * kMiB) << "three quarters of the cap";
-  EXPECT_EQ(resolved.stage_size, 8 * kMiB) << "1/24 of the budget";
+  EXPECT_EQ(resolved.memory_budget, 224 * kMiB) << "seven eighths of the cap";
+  EXPECT_EQ(resolved.stage_size, 8 * kMiB) << "1/28 of the budget";
   EXPECT_EQ(resolved.chunk_size, 2 * kMiB) << "a 128th of the cap";
   EXPECT_EQ(resolved.log_limit, resolved.chunk_size);
   EXPECT_EQ(resolved.munk_log_limit, 10 * resolved.chunk_size);
@@ -113,7 +113,7 @@ TEST(ResolveOptions, AutomaticValuesAt256MiB) {
 
 TEST(ResolveOptions, AutomaticValuesAt16GiB) {
   const Options resolved = Resolve({}, 16 * kGiB);
-  EXPECT_EQ(resolved.memory_budget, 12 * kGiB);
+  EXPECT_EQ(resolved.memory_budget, 14 * kGiB);
   EXPECT_EQ(resolved.stage_size, 128 * kMiB) << "at most that";
   EXPECT_EQ(resolved.chunk_size, 8 * kMiB) << "at most that";
   EXPECT_EQ(resolved.log_limit, 8 * kMiB);
@@ -131,9 +131,9 @@ TEST(ResolveOptions, BetweenTheLimitsSizesFollowTheCap) {
 
 TEST(ResolveOptions, AGivenBudgetStandsForTheCap) {
   Options given;
-  given.memory_budget = 384 * kMiB;
+  given.memory_budget = 448 * kMiB;
   const Options resolved = Resolve(given, 256 * kMiB);
-  EXPECT_EQ(resolved.memory_budget, 384 * kMiB);
+  EXPECT_EQ(resolved.memory_budget, 448 * kMiB);
   EXPECT_EQ(resolved.stage_size, 16 * kMiB);
   EXPECT_EQ(resolved.chunk_size, 4 * kMiB);
 }

@@ -10,6 +10,7 @@
 #include "core/reader.h"
 #include "core/state.h"
 #include "core/writer.h"
+#include "funk/warmth.h"
 #include "maintenance/maintenance.h"
 
 namespace chunkstore {
@@ -44,6 +45,7 @@ class StoreImpl final : public Store {
   // --- open.cc
   void WakeMaintenance();
   Status OpenManifest();
+  void OpenWarmth();
   void BuildChunks();
   Status RecoverRing();
   Status BeginEpoch(const RingRecovery& ring);
@@ -61,6 +63,7 @@ class StoreImpl final : public Store {
   std::unique_ptr<Maintenance> maintenance_;
   const Options given_;
   RecoveryReport recovery_;
+  std::shared_ptr<const Warmth> warmth_;  // null: none; its logs use it until they are warm
   std::unique_ptr<kvdyno::DirectoryLock> lock_;
 };
 

@@ -155,21 +155,53 @@ TEST_F(UpkeepTest, WarmChunksBecomeMunks) {
   ExpectAll();
 }
 
-// After an open, with every chunk's log in as many places as there were flushes.
-TEST_F(UpkeepTest, WarmsTheLogsOfChunksThatAreRead) {
-  options_.munk_cache_size = options_.row_cache_size = options_.block_cache_size = 0;
-  options_.log_limit = 1 << 20;
-  options_.log_debt_limit = uint64_t{1} << 30;
-  Open();
-  PutMany(0, 2000, 100);
-  ASSERT_TRUE(IsOk(store_->Compact()));
-  for (int round = 0; round < 20; ++round) {
-    for (int i = round % 4; i < 2000; i += 4) Put(KeyOf(i), std::to_string(i + round));
-    ASSERT_TRUE(IsOk(store_->Flush()));
+// Every chunk's log lies in as many places as there are flushes.
+class LongLogsTest : public UpkeepTest {
+ protected:
+  LongLogsTest() {
+    options_.munk_cache_size = options_.row_cache_size = options_.block_cache_size = 0;
+    options_.log_limit = 1 << 20;
+    options_.log_debt_limit = uint64_t{1} << 30;
   }
-  const double chunks = Stat("chunks");
-  ASSERT_GT(chunks, 8);
-  ASSERT_TRUE(IsOk(store_->Close()));
+  void Build() {
+    Open();
+    PutMany(0, 2000, 100);
+    ASSERT_TRUE(IsOk(store_->Compact()));
+    for (int round = 0; round < 20; ++round) {
+      for (int i = round % 4; i < 2000; i += 4) Put(KeyOf(i), std::to_string(i + round));
+      ASSERT_TRUE(IsOk(store_->Flush()));
+    }
+    ASSERT_GT(Stat("chunks"), 8);
+  }
+  // Calls of the file system for 40 gets all over the store.
+  double ReadsOfSomeGets() {
+    const double reads = Stat("read_calls");
+    for (int i = 0; i < 2000; i += 50) EXPECT_EQ(Get(KeyOf(i)), rows_[KeyOf(i)]);
+    return Stat("read_calls") - reads;
+  }
+};
+
+TEST_F(LongLogsTest, AStoreThatWasClosedKnowsItsLogs) {
+  Build();
+  Reopen();
+  EXPECT_EQ(ReadsOfSomeGets(), 40) << "one block a get";
+  // Chunks that nobody has read in this time are known the next time as well.
+  Reopen();
+  EXPECT_EQ(ReadsOfSomeGets(), 40);
+  Reopen();
+  for (int i = 0; i < 2000; i += 2) Put(KeyOf(i), "new");
+  ASSERT_TRUE(IsOk(store_->Flush()));
+  Reopen();
+  ExpectAll();
+  Die(Loss::kKeepAll);
+  Open();
+  EXPECT_GT(ReadsOfSomeGets(), 100) << "only a closed store was saved";
+  ExpectAll();
+}
+
+TEST_F(LongLogsTest, ReadsIndexesOfLogsThatWereNotSaved) {
+  Build();
+  Die(Loss::kKeepAll);
   options_.background_threads = 1;
   Open();
   EXPECT_EQ(Stat("logs_warmed"), 0) << "nobody has read";
@@ -180,9 +212,21 @@ TEST_F(UpkeepTest, WarmsTheLogsOfChunksThatAreRead) {
   }
   ScanAll();
   ASSERT_TRUE(IsOk(store_->Flush())) << "until nothing is left to do";
-  const double reads = Stat("read_calls");
-  for (int i = 0; i < 2000; i += 50) ASSERT_EQ(Get(KeyOf(i)), rows_[KeyOf(i)]);
-  EXPECT_LE(Stat("read_calls") - reads, 40) << "one block a get";
+  EXPECT_LE(ReadsOfSomeGets(), 40) << "one block a get";
+}
+
+TEST_F(UpkeepTest, AStoreThatWasClosedKnowsWhatItHeldInMemory) {
+  Open();
+  PutMany(0, 1000, 100);
+  ASSERT_TRUE(IsOk(store_->Compact()));
+  ExpectAll();
+  ASSERT_TRUE(IsOk(store_->Flush()));
+  const double munks = Stat("munks");
+  ASSERT_GT(munks, 0);
+  Reopen();
+  EXPECT_EQ(Stat("munks"), 0);
+  ASSERT_TRUE(IsOk(store_->Flush()));
+  EXPECT_EQ(Stat("munks"), munks) << "before anything was read";
 }
 
 TEST_F(UpkeepTest, BothLogLookupsGiveTheSameAnswers) {

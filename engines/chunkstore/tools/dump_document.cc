@@ -95,6 +95,7 @@ Status DumpManifest(FileSystem* files, const DumpRequest& request, Json* documen
   json["flushed_sequence"] = state.flushed_sequence;
   json["flushed_version"] = Shown(state.flushed_version);
   json["ring_sequence"] = state.ring_sequence;
+  json["warmth"] = state.warmth;
   json["next_chunk_id"] = state.next_chunk_id;
   json["ended_epochs"] = Json::array();
   for (const EpochEnd& end : state.epochs) {

@@ -56,7 +56,7 @@ struct Options {
   // --- memory
   // Bytes for everything that the store holds, what its allocations take of the process's resident
   // set and, with direct input/output, the page cache that it causes included; 32 MiB and more.
-  // kAuto: three quarters of the memory cap of the process's cgroup, or of the machine's memory.
+  // kAuto: seven eighths of the memory cap of the process's cgroup, or of the machine's memory.
   uint64_t memory_budget = kAuto;
   // Bytes of whole chunks held in memory, of single rows and of table blocks; 0 has no such
   // cache, kAdaptive shares what is left of the budget among those that are adaptive.
@@ -64,7 +64,7 @@ struct Options {
   uint64_t row_cache_size = kAdaptive;
   uint64_t block_cache_size = kAdaptive;
   // Bytes of one stage of the ring that absorbs writes; the ring has three. 64 KiB to 1 GiB.
-  // Larger: fewer, larger batches reach the chunks. kAuto: 1/24 of the budget, at most 128 MiB.
+  // Larger: fewer, larger batches reach the chunks. kAuto: 1/28 of the budget, at most 128 MiB.
   uint64_t stage_size = kAuto;
 
   // --- layout
