@@ -74,7 +74,8 @@ KeyIndex::KeyIndex(const std::vector<RunKey>& keys, uint32_t first_run) {
   Version least = kNewest;
   for (const RunKey& key : keys) least = std::min(least, key.version);
   Builder builder(this, least);
-  for (const RunKey& key : keys) builder.Add(key.key, {key.version, first_run + key.run, key.block});
+  for (const RunKey& key : keys)
+    builder.Add(key.key, {key.version, first_run + key.run, key.block});
   Seal();
 }
 
@@ -86,9 +87,8 @@ KeyIndex::KeyIndex(const KeyIndex& older, const KeyIndex& newer) {
   a.SeekToFirst();
   b.SeekToFirst();
   while (a.Valid() || b.Valid()) {
-    const bool from_older =
-        !b.Valid() ||
-        (a.Valid() && Compare(a.key(), a.item().version, b.key(), b.item().version) < 0);
+    const bool from_older = !b.Valid() || (a.Valid() && Compare(a.key(), a.item().version, b.key(),
+                                                                b.item().version) < 0);
     Cursor& source = from_older ? a : b;
     builder.Add(source.key(), source.item());
     source.Next();
@@ -174,7 +174,7 @@ bool KeyIndex::Find(std::string_view key, Version version, Item* item) const {
     const StoredKey stored = TakeKey(&at);
     *item = TakeItem(&at, least_);
     if (i % kGroup == 0) matched = 0;
-    if (stored.shared > matched) continue;     // differs from the key where the one before did
+    if (stored.shared > matched) continue;      // differs from the key where the one before did
     if (stored.shared < matched) return false;  // beyond the key
     const std::string_view wanted = key.substr(matched);
     const size_t more = SharedPrefix(stored.rest, wanted).size();

@@ -1,12 +1,13 @@
 // KeyIndex: an ordered index over some runs of a log, from key and version to run and block.
 // A byte string of groups of items. A key is stored as what it does not share with the one before
-// it, a group's first key whole; a search bisects the first keys and walks one group. About 25 bytes
-// an item for keys of 23 bytes. Immutable; safe from any thread.
+// it, a group's first key whole; a search bisects the first keys and walks one group. About 25
+// bytes an item for keys of 23 bytes. Immutable; safe from any thread.
 //
 // The form in memory is that on disk (funk/warmth.h):
 //   index = varint items · u64 least version · items
 //   item  = varint bytes shared with the key before · varint length of the rest · rest ·
-//           varint (version - least version) · varint run · varint block offset · varint block length
+//           varint (version - least version) · varint run · varint block offset · varint block
+//           length
 #pragma once
 
 #include <cstdint>

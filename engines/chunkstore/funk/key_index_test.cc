@@ -41,7 +41,8 @@ void ExpectEqual(const std::vector<RunKey>& keys, const KeyIndex& index, std::mt
   }
   ASSERT_FALSE(cursor.Valid());
   for (int i = 0; i < 2000; ++i) {
-    const RunKey wanted = i < 1000 ? RandomKeys(random, 1, 0).front() : keys[(*random)() % keys.size()];
+    const RunKey wanted =
+        i < 1000 ? RandomKeys(random, 1, 0).front() : keys[(*random)() % keys.size()];
     const Version version = i % 3 == 0 ? kNewest : wanted.version - i % 2;
     const auto at = std::partition_point(keys.begin(), keys.end(), [&](const RunKey& key) {
       return Compare(key.key, key.version, wanted.key, version) < 0;
@@ -93,7 +94,8 @@ TEST(KeyIndexTest, FindsWhatASortedListDoes) {
 TEST(KeyIndexTest, TakesAboutTwentyFiveBytesAKey) {
   std::mt19937_64 random(1);
   std::set<std::string> names;
-  while (names.size() < 3000) names.insert("user" + std::to_string(1000000000000000000 + random() % 1000000000000000));
+  while (names.size() < 3000)
+    names.insert("user" + std::to_string(1000000000000000000 + random() % 1000000000000000));
   std::vector<RunKey> keys;
   for (const std::string& name : names) {
     const auto run = static_cast<uint32_t>(random() % 100);

@@ -52,8 +52,7 @@ std::unique_ptr<Log> Log::With(std::shared_ptr<const Run> run,
   runs.push_back(std::move(run));
   const Directory* known = directory_.load(std::memory_order_acquire);
   const bool cold = known == nullptr && !runs_.empty();
-  auto next =
-      std::make_unique<Log>(policy_, std::move(runs), cold ? saved_ : SavedIndex());
+  auto next = std::make_unique<Log>(policy_, std::move(runs), cold ? saved_ : SavedIndex());
   // A recovered log that nobody has read in stays without one.
   if (cold) return next;
   auto directory =
@@ -231,8 +230,8 @@ Status Log::ReadKeys(const ReadContext& context, uint32_t run, std::vector<RunKe
   keys->reserve(runs_[run]->extent().entries);
   RunCursor cursor(runs_[run].get(), context, runs_[run]->extent().length);
   for (cursor.Seek({}); cursor.Valid(); cursor.Next()) {
-    keys->push_back({std::string(cursor.entry().key), cursor.entry().version,
-                     cursor.block_ref().place(), 0});
+    keys->push_back(
+        {std::string(cursor.entry().key), cursor.entry().version, cursor.block_ref().place(), 0});
   }
   return cursor.status();
 }

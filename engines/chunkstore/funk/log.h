@@ -35,8 +35,7 @@ struct SavedIndex {
 class Log {
  public:
   // From recovered runs, oldest first; no index yet. The policy must outlive the log.
-  Log(const LogPolicy* policy, std::vector<std::shared_ptr<const Run>> runs,
-      SavedIndex saved = {});
+  Log(const LogPolicy* policy, std::vector<std::shared_ptr<const Run>> runs, SavedIndex saved = {});
   ~Log();
   // This log with one run more, whose versions of a key are newer than any here; takes over the
   // index by merging. `keys` are the run's. Readers of this log are not disturbed.

@@ -266,9 +266,9 @@ TEST_F(LogTest, NoticesBlocksThatChangedPlaces) {
   std::string value;
   LookupResult result;
   uint64_t searched = 0;
-  EXPECT_EQ(log->Lookup(context_, key, kvdyno::Hash64(key), kNewest, &value, &result, &searched)
-                .code(),
-            Code::kCorruption);
+  EXPECT_EQ(
+      log->Lookup(context_, key, kvdyno::Hash64(key), kNewest, &value, &result, &searched).code(),
+      Code::kCorruption);
   const auto cursor = log->NewCursor(context_, 0);
   cursor->Seek(key);
   EXPECT_FALSE(cursor->Valid());

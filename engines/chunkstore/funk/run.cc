@@ -136,8 +136,7 @@ Status Run::LookupInBlock(const ReadContext& context, BlockPlace block, std::str
                           Version version, std::string* value, LookupResult* result) const {
   result->found = false;
   bool at_end = false;
-  Status status =
-      SearchBlock(context, block, nullptr, 0, key, version, value, result, &at_end);
+  Status status = SearchBlock(context, block, nullptr, 0, key, version, value, result, &at_end);
   if (!status.ok()) return status;
   return result->found && result->version == version ? status : MissingKey(block);
 }

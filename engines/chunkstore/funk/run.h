@@ -93,8 +93,8 @@ struct HeldBlock {
 
 class Run {
  public:
-  // `index` may be null: it is read from disk when first needed, and kept from then on if it is said
-  // so. A log's runs need none where the log's own index names their blocks.
+  // `index` may be null: it is read from disk when first needed, and kept from then on if it is
+  // said so. A log's runs need none where the log's own index names their blocks.
   Run(Segments* segments, const ExtentRef& extent, std::shared_ptr<const RunIndex> index,
       bool keep_index = true);
   // Gives the space back if the run was marked obsolete.
@@ -108,7 +108,8 @@ class Run {
 
   // `ahead` (null: none) may hold the run, which then need not be read for its index.
   Status Index(const ReadAhead* ahead, std::shared_ptr<const RunIndex>* index) const;
-  // Of a run that keeps its index: valid as long as the run, and nothing but a load once it is there.
+  // Of a run that keeps its index: valid as long as the run, and nothing but a load once it is
+  // there.
   Status Index(const RunIndex** index) const;
   // Bytes of its fence index in memory; 0 when not loaded.
   size_t memory() const;

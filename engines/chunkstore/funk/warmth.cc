@@ -121,9 +121,9 @@ Status Warmth::ReadTable() {
 }
 
 const ChunkWarmth* Warmth::Find(uint64_t id) const {
-  const auto at = std::lower_bound(
-      chunks_.begin(), chunks_.end(), id,
-      [](const ChunkWarmth& chunk, uint64_t wanted) { return chunk.id < wanted; });
+  const auto at =
+      std::lower_bound(chunks_.begin(), chunks_.end(), id,
+                       [](const ChunkWarmth& chunk, uint64_t wanted) { return chunk.id < wanted; });
   return at != chunks_.end() && at->id == id ? &*at : nullptr;
 }
 
@@ -160,9 +160,8 @@ Status WarmthWriter::Finish() {
             [](const ChunkWarmth& a, const ChunkWarmth& b) { return a.id < b.id; });
   std::string table;
   for (const ChunkWarmth& chunk : chunks_) {
-    for (const uint64_t field :
-         {chunk.id, uint64_t{chunk.reads}, uint64_t{chunk.scans}, chunk.runs, chunk.offset,
-          chunk.length}) {
+    for (const uint64_t field : {chunk.id, uint64_t{chunk.reads}, uint64_t{chunk.scans}, chunk.runs,
+                                 chunk.offset, chunk.length}) {
       kvdyno::AppendVarint(&table, field);
     }
     kvdyno::AppendFixed(&table, chunk.checksum);

@@ -30,7 +30,7 @@ void RemoveWarmth(kvdyno::FileSystem* files, const std::string& directory, uint6
 struct ChunkWarmth {
   uint64_t id = 0;  // of the chunk
   uint32_t reads = 0, scans = 0;
-  uint64_t runs = 0;  // of the log
+  uint64_t runs = 0;                // of the log
   uint64_t offset = 0, length = 0;  // of the log's index
   uint32_t checksum = 0;
 };
@@ -42,7 +42,7 @@ class Warmth {
   static Status Open(kvdyno::FileSystem* files, const std::string& path,
                      std::shared_ptr<const Warmth>* warmth);
   const std::vector<ChunkWarmth>& chunks() const { return chunks_; }  // ascending by id
-  const ChunkWarmth* Find(uint64_t id) const;  // null: nothing is known
+  const ChunkWarmth* Find(uint64_t id) const;                         // null: nothing is known
   // The index of its log, checked. `chunk` is one of chunks().
   Status Read(const ChunkWarmth& chunk, std::string* index) const;
 

@@ -90,7 +90,8 @@ TEST_F(WarmthTest, ANumberHasOneName) {
   EXPECT_EQ(number, 12u);
   EXPECT_TRUE(ParseWarmthName(WarmthName(12345678), &number));
   EXPECT_EQ(number, 12345678u);
-  for (const char* name : {"warmth-", "warmth-12", "warmth-0000012", "warmth-00001x", "warm-000012"}) {
+  for (const char* name :
+       {"warmth-", "warmth-12", "warmth-0000012", "warmth-00001x", "warm-000012"}) {
     EXPECT_FALSE(ParseWarmthName(name, &number)) << name;
   }
 }

@@ -125,7 +125,9 @@ void KeyIndexSeeds(const Seeds& seeds) {
   for (const uint64_t keys : {1, 8, 9, 40}) {
     std::vector<RunKey> list;
     for (uint64_t i = 0; i < keys; ++i) {
-      list.push_back({"user" + std::to_string(1000 + i / 2), 100 - i % 2, {i / 4 * 3000, 3000},
+      list.push_back({"user" + std::to_string(1000 + i / 2),
+                      100 - i % 2,
+                      {i / 4 * 3000, 3000},
                       static_cast<uint32_t>(i % 3)});
     }
     std::string bytes;

@@ -41,7 +41,7 @@ Maintenance::Maintenance(State* state, Writer* writer, const Options& given)
   arbiter_ = std::make_unique<Arbiter>(
       CacheBytes(), MunksOfAll(),
       CacheShares{share(options.munk_cache_size), share(options.row_cache_size),
-                                share(options.block_cache_size)});
+                  share(options.block_cache_size)});
   ApplyShares();
 }
 

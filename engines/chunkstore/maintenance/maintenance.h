@@ -51,8 +51,8 @@ class Maintenance {
   // maintenance lock, or while nobody else knows the store.
   void SurveyDebt();
 
-  // What the next opening need not learn anew, in a file; returns its number, also where it could not
-  // be written. Under the maintenance lock, with all background threads stopped.
+  // What the next opening need not learn anew, in a file; returns its number, also where it could
+  // not be written. Under the maintenance lock, with all background threads stopped.
   uint64_t SaveWarmth();
 
   double drain_seconds() const { return drain_seconds_.load(); }
@@ -124,7 +124,7 @@ class Maintenance {
 
   // --- munks.cc
   uint64_t MunksOfAll() const;  // bytes that munks of all chunks would take
-  bool KeepMunks();  // true when it loaded some
+  bool KeepMunks();             // true when it loaded some
   bool LoadMunks(std::vector<Chunk*> chunks);
   Status LoadMunk(Chunk* chunk, const ReadAhead& ahead);
   void EvictMunk(Chunk* chunk);

@@ -1,8 +1,8 @@
 // Warming: the log indexes that a store lacks when it was opened. Those that were saved when it was
 // closed are read one by one. Else they are made for many chunks at once: a chunk's runs lie in as
-// many places as there were flushes, but there beside its neighbours', so that for a group of chunks
-// one call per flush brings them, where a get that finds its chunk cold makes one per run of that
-// chunk alone.
+// many places as there were flushes, but there beside its neighbours', so that for a group of
+// chunks one call per flush brings them, where a get that finds its chunk cold makes one per run of
+// that chunk alone.
 #include <memory>
 #include <string>
 #include <utility>

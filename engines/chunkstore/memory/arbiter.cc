@@ -6,7 +6,7 @@
 namespace chunkstore {
 namespace {
 
-constexpr uint64_t kStepShare = 32;   // of the adaptive bytes, at most, in one decision
+constexpr uint64_t kStepShare = 32;     // of the adaptive bytes, at most, in one decision
 constexpr uint64_t kLongStepShare = 8;  // the same where the difference is plain
 constexpr double kPlain = 4;
 constexpr uint64_t kFloorShare = 16;  // of the adaptive bytes, for each adaptive share

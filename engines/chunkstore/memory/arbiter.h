@@ -27,18 +27,18 @@ struct CacheObservation {
 
 class Arbiter {
  public:
-  // Fixed shares are taken out of the total first, the rest starts as a third each; where munks could
-  // hold half of all data or more, they start with all but the floors, for they are loaded in large
-  // reads and the other caches row by row.
+  // Fixed shares are taken out of the total first, the rest starts as a third each; where munks
+  // could hold half of all data or more, they start with all but the floors, for they are loaded in
+  // large reads and the other caches row by row.
   Arbiter(uint64_t total, uint64_t all_munks, CacheShares shares);
   const CacheShares& shares() const { return shares_; }
   // The budget for caches, and what munks of all chunks would take. While all of them fit, they get
   // the room at once, for nothing serves faster; else adaptive shares keep their proportions.
   void SetTotal(uint64_t total, uint64_t all_munks);
   // Moves at most 1/32 of the adaptive bytes, 1/8 where one earns four times as much as the other,
-  // from the share that earns least to the one that earns most; nothing when the difference is within noise (fewer than 1000 operations, or below 20 %),
-  // or all data fit as munks.
-  // No adaptive share falls below 1/16 of the adaptive bytes. True when something moved.
+  // from the share that earns least to the one that earns most; nothing when the difference is
+  // within noise (fewer than 1000 operations, or below 20 %), or all data fit as munks. No adaptive
+  // share falls below 1/16 of the adaptive bytes. True when something moved.
   bool Decide(const CacheObservation& munks, const CacheObservation& rows,
               const CacheObservation& blocks);
 

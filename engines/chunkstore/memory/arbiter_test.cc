@@ -109,7 +109,8 @@ TEST(Arbiter, MovesMoreWhereTheDifferenceIsPlain) {
 
 TEST(Arbiter, MovesLittleWhereTheDifferenceIsSmall) {
   Arbiter arbiter(kTotal, kTooMuch, kAllAdaptive);
-  EXPECT_TRUE(arbiter.Decide({0, 0, 0, kTotal}, {0, 3'000, 5'000, kTotal}, {0, 1'000, 2'000, kTotal}));
+  EXPECT_TRUE(
+      arbiter.Decide({0, 0, 0, kTotal}, {0, 3'000, 5'000, kTotal}, {0, 1'000, 2'000, kTotal}));
 }
 
 TEST(Arbiter, NoiseChangesNothing) {
