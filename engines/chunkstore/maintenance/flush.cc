@@ -35,6 +35,7 @@ std::shared_ptr<Stage> Maintenance::OldestSealed() {
 }
 
 Status Maintenance::FlushStage(const std::shared_ptr<Stage>& stage) {
+  BeginWork();
   state_.slots.WaitForPending(stage->last());
   Flushing flushing;
   if (const Status status = state_.segments->Create(&flushing.segment); !status.ok()) return status;

@@ -106,7 +106,6 @@ Status Maintenance::Round(bool* worked) {
   const uint64_t live = state_.segments->live_bytes();
   // Twice the limit: writers wait until chunks have caught up.
   const bool overdue = log_debt_ > 2 * policy_.DebtLimit(live);
-  if (OldestSealed() != nullptr) BeginWork();
   if (const auto stage = overdue ? nullptr : OldestSealed(); stage != nullptr) {
     const Status status = FlushStage(stage);
     state_.SetFlushError(status);
@@ -120,7 +119,6 @@ Status Maintenance::Round(bool* worked) {
     jobs = policy_.DueForScans(state_.map(), kRoundBytes);
   }
   if (!jobs.empty()) {
-    BeginWork();
     job_error_ = Reorganise(jobs);
     *worked = true;
     SurveyDebt();
@@ -137,11 +135,8 @@ Status Maintenance::Round(bool* worked) {
   } else if (overdue) {
     state_.SetFlushError(Status::Ok());
   }
-  warmed_ = false;
-  if (!stopped()) {
-    warmed_ = state_.options.background_threads > 0 && WarmLogs();
-    warmed_ |= KeepMunks();
-  }
+  warmed_ = state_.options.background_threads > 0 && !stopped() && WarmLogs();
+  warmed_ |= KeepMunks();
   const bool inline_tick = state_.options.background_threads == 0 && rounds_ % 8 == 0;
   const uint64_t now = kvdyno::NowNs();
   if (inline_tick || (state_.options.background_threads > 0 && now - last_tick_ns_ > kTickNs)) {
@@ -295,7 +290,7 @@ void Maintenance::BeginWork() {
   if (!was_idle) return;
   arbiter_->SetTotal(CacheBytes(), MunksOfAll());
   ApplyShares();
-  KeepMunks();
+  FitMunks();
 }
 
 // Without threads all work is asked for, and sizes do not depend on time.

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "core/state.h"
@@ -124,7 +125,15 @@ class Maintenance {
 
   // --- munks.cc
   uint64_t MunksOfAll() const;  // bytes that munks of all chunks would take
-  bool KeepMunks();             // true when it loaded some
+  struct MunkSurvey {
+    uint64_t bytes = 0;                                   // that munks take at their peaks
+    bool grow = false;                                    // whether any is written to
+    std::vector<std::pair<double, Chunk*>> held, wanted;  // heat and chunk; held: coldest first
+    size_t coldest = 0;                                   // in held: those before were evicted
+  };
+  MunkSurvey FitMunks();
+  void EvictColdest(MunkSurvey* munks);
+  bool KeepMunks();  // true when it loaded some
   bool LoadMunks(std::vector<Chunk*> chunks);
   Status LoadMunk(Chunk* chunk, const ReadAhead& ahead);
   void EvictMunk(Chunk* chunk);

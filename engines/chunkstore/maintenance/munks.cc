@@ -122,6 +122,7 @@ void Maintenance::EvictMunk(Chunk* chunk) {
   state_.slots.WaitForPending(state_.clock.load());
   chunk->unsettled.store(false);
   state_.slots.RetireObject(munk);
+  state_.counters.Add(Count::kMunkEvictions);
 }
 
 std::vector<Munk*> Maintenance::SucceedMunk(
@@ -166,66 +167,69 @@ uint64_t Maintenance::MunksOfAll() const {
   return bytes;
 }
 
-// Rebalances munks that were written to, or evicts them when hardly anybody reads them; evicts the
-// coldest while there are too many, and loads the hottest chunks: any that was read while there is
-// room, and one that is much hotter in the place of others.
-bool Maintenance::KeepMunks() {
-  uint64_t bytes = 0;
-  bool written = false;
-  std::vector<std::pair<double, Chunk*>> held, wanted;
-  const auto evict = [this](Chunk* chunk) {
-    EvictMunk(chunk);
-    state_.slots.Reclaim();
-    state_.counters.Add(Count::kMunkEvictions);
-  };
+void Maintenance::EvictColdest(MunkSurvey* munks) {
+  Chunk* chunk = munks->held[munks->coldest++].second;
+  munks->bytes -= std::min(munks->bytes, PeakBytes(*chunk->munk()));
+  EvictMunk(chunk);
+  state_.slots.Reclaim();
+}
+
+// Rebalances munks that were written to, or evicts them when hardly anybody reads them, and evicts
+// the coldest while there are too many.
+Maintenance::MunkSurvey Maintenance::FitMunks() {
+  MunkSurvey munks;
   for (Chunk* chunk : state_.map().chunks()) {
     if (Munk* munk = chunk->munk(); munk != nullptr) {
       if (policy_.AppendedEnough(*munk)) {
         if (Reads(*chunk) < kWarm) {
-          evict(chunk);
+          EvictMunk(chunk);
+          state_.slots.Reclaim();
           continue;
         }
         RebalanceMunk(chunk);
       }
       state_.slots.Reclaim();  // not two of every munk at a time
-      written |= Grows(*chunk->munk());
+      munks.grow |= Grows(*chunk->munk());
       const uint64_t peak = PeakBytes(*chunk->munk());
-      bytes += peak;
-      held.emplace_back(HeatOf(*chunk, peak), chunk);
+      munks.bytes += peak;
+      munks.held.emplace_back(HeatOf(*chunk, peak), chunk);
     } else if (munk_capacity_ > 0 && chunk->failed_rounds == 0 && Reads(*chunk) > 0) {
-      wanted.emplace_back(HeatOf(*chunk, ExpectedBytes(*chunk)), chunk);
+      munks.wanted.emplace_back(HeatOf(*chunk, ExpectedBytes(*chunk)), chunk);
     }
   }
-  std::sort(held.begin(), held.end());  // coldest first
-  size_t coldest = 0;
-  const auto evict_coldest = [&] {
-    Chunk* chunk = held[coldest++].second;
-    bytes -= std::min(bytes, PeakBytes(*chunk->munk()));
-    evict(chunk);
-  };
-  while (bytes > munk_capacity_ && coldest < held.size()) evict_coldest();
+  std::sort(munks.held.begin(), munks.held.end());
+  while (munks.bytes > munk_capacity_ && munks.coldest < munks.held.size()) EvictColdest(&munks);
+  munk_bytes_ = munks.bytes;
+  munks_ = munks.held.size() - munks.coldest;
+  return munks;
+}
 
+// Loads the hottest chunks: any that was read while there is room, and one that is much hotter in
+// the place of others.
+bool Maintenance::KeepMunks() {
+  MunkSurvey munks = FitMunks();
+  if (stopped()) return false;
   // Munks that grow need room, or they would drive each other out only to be loaded again.
-  const uint64_t room = written ? munk_capacity_ - munk_capacity_ / 8 : munk_capacity_;
-  std::sort(wanted.begin(), wanted.end(), std::greater<>());
+  const uint64_t room = munks.grow ? munk_capacity_ - munk_capacity_ / 8 : munk_capacity_;
+  std::sort(munks.wanted.begin(), munks.wanted.end(), std::greater<>());
   std::vector<Chunk*> chosen;
   uint64_t chosen_bytes = 0;
-  for (const auto& [heat, chunk] : wanted) {
+  for (const auto& [heat, chunk] : munks.wanted) {
     const uint64_t expected = ExpectedBytes(*chunk);
-    const uint64_t needed = written ? PeakBytes(expected) : expected;
+    const uint64_t needed = munks.grow ? PeakBytes(expected) : expected;
     if (chosen_bytes >= kLoadBytes) break;
     if (needed > room / 2) continue;
-    while (bytes + needed > room && coldest < held.size() && Reads(*chunk) >= kWarm &&
-           held[coldest].first * kBetter < heat) {
-      evict_coldest();
+    while (munks.bytes + needed > room && munks.coldest < munks.held.size() &&
+           Reads(*chunk) >= kWarm && munks.held[munks.coldest].first * kBetter < heat) {
+      EvictColdest(&munks);
     }
-    if (bytes + needed > room) continue;
-    bytes += needed;
+    if (munks.bytes + needed > room) continue;
+    munks.bytes += needed;
     chosen_bytes += chunk->funk().bytes();
     chosen.push_back(chunk);
   }
-  munk_bytes_ = bytes;
-  munks_ = held.size() - coldest + chosen.size();
+  munk_bytes_ = munks.bytes;
+  munks_ = munks.held.size() - munks.coldest + chosen.size();
   return LoadMunks(std::move(chosen));
 }
 

@@ -183,6 +183,7 @@ void Maintenance::PrepareSome(const std::vector<Job>& jobs, size_t first, size_t
 }
 
 Status Maintenance::Reorganise(const std::vector<Job>& jobs) {
+  BeginWork();
   std::vector<Prepared> prepared(jobs.size());
   std::vector<Status> statuses(jobs.size());
   const size_t threads = std::clamp<size_t>(
