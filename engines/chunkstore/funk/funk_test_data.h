@@ -155,6 +155,32 @@ class FunkTest : public ::testing::Test {
     for (const RunSummary& summary : summaries) segments_->AddLive(summary.extent);
     return summaries;
   }
+  // Whose blocks are of equal length.
+  static Entries EqualEntries() {
+    Entries entries;
+    for (uint64_t i = 0; i < 100; ++i) {
+      entries.push_back(
+          {Numbered("user", 100 + i), std::string(60, 'v'), 1 + i, EntryType::kValue});
+    }
+    return entries;
+  }
+  // A run whose blocks 1 and 2 changed places; each block's checksum is right.
+  RunSummary WriteWithTwoBlocksSwapped(const Entries& entries) {
+    RunSummary summary = Write({entries})[0];
+    const BlockRef first = summary.index->blocks[1], second = summary.index->blocks[2];
+    EXPECT_EQ(first.length, second.length);
+    const std::string path = segments_->PathOf(summary.extent.segment);
+    std::string content;
+    ExpectOk(kvdyno::ReadWholeFile(&disk_, path, &content));
+    const auto at = [&](const BlockRef& block) {
+      return content.begin() + static_cast<long>(summary.extent.offset + block.offset);
+    };
+    std::swap_ranges(at(first), at(second), at(second));
+    std::unique_ptr<kvdyno::WritableFile> file;
+    ExpectOk(disk_.Create(path, false, &file));
+    ExpectOk(file->Append(content));
+    return summary;
+  }
   std::shared_ptr<const Run> Open(const RunSummary& summary, bool with_index = true) {
     return std::make_shared<const Run>(segments_.get(), summary.extent,
                                        with_index ? summary.index : nullptr);

@@ -245,22 +245,7 @@ TEST_F(LogTest, ASavedIndexSparesReadingTheLog) {
 
 // The blocks' checksums are right, and no index of the run is looked at.
 TEST_F(LogTest, NoticesBlocksThatChangedPlaces) {
-  Entries entries;
-  for (uint64_t i = 0; i < 40; ++i) {
-    entries.push_back({Numbered("user", 100 + i), std::string(60, 'v'), 1 + i, EntryType::kValue});
-  }
-  const RunSummary summary = Write({entries})[0];
-  const BlockRef first = summary.index->blocks[1], second = summary.index->blocks[2];
-  ASSERT_EQ(first.length, second.length);
-  const std::string path = segments_->PathOf(summary.extent.segment);
-  std::string content;
-  ExpectOk(kvdyno::ReadWholeFile(&disk_, path, &content));
-  std::swap_ranges(content.begin() + static_cast<long>(summary.extent.offset + first.offset),
-                   content.begin() + static_cast<long>(summary.extent.offset + second.offset),
-                   content.begin() + static_cast<long>(summary.extent.offset + second.offset));
-  std::unique_ptr<kvdyno::WritableFile> file;
-  ExpectOk(disk_.Create(path, false, &file));
-  ExpectOk(file->Append(content));
+  const RunSummary summary = WriteWithTwoBlocksSwapped(EqualEntries());
   const auto log = Grow(index_, {summary});
   const std::string key(summary.index->first_key(1));
   std::string value;

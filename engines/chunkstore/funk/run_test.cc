@@ -147,23 +147,8 @@ TEST_F(RunTest, LoadsTheIndexOnceForAllThreads) {
 
 // Each block's checksum is right; only the index tells where it belongs.
 TEST_F(RunTest, DetectsTwoBlocksThatChangedPlaces) {
-  Entries entries;
-  for (uint64_t i = 0; i < 100; ++i) {
-    entries.push_back({Numbered("user", 100 + i), std::string(60, 'v'), 1 + i, EntryType::kValue});
-  }
-  const RunSummary summary = Write({entries})[0];
-  const BlockRef first = summary.index->blocks[1], second = summary.index->blocks[2];
-  ASSERT_EQ(first.length, second.length);
-  const std::string path = segments_->PathOf(summary.extent.segment);
-  std::string content;
-  ExpectOk(kvdyno::ReadWholeFile(&disk_, path, &content));
-  std::swap_ranges(content.begin() + static_cast<long>(summary.extent.offset + first.offset),
-                   content.begin() + static_cast<long>(summary.extent.offset + second.offset),
-                   content.begin() + static_cast<long>(summary.extent.offset + second.offset));
-  std::unique_ptr<kvdyno::WritableFile> file;
-  ExpectOk(disk_.Create(path, false, &file));
-  ExpectOk(file->Append(content));
-
+  const Entries entries = EqualEntries();
+  const RunSummary summary = WriteWithTwoBlocksSwapped(entries);
   const auto run = Open(summary);
   std::string value;
   for (const uint32_t block : {1U, 2U}) {
