@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "check/run_file.h"
+#include "funk/warmth.h"
 #include "manifest/file.h"
 #include "manifest/text.h"
 #include "stage/ring.h"
@@ -230,6 +231,28 @@ Status CheckStore(kvdyno::FileSystem* files, const std::string& directory, Check
         ", which were flushed or are in the ring, got " + std::to_string(newest));
   }
   return Status::Ok();
+}
+
+void CheckWarmth(kvdyno::FileSystem* files, const std::string& directory, CheckReport* report) {
+  CheckReport told;  // by CheckStore already
+  ManifestState state;
+  bool usable = false;
+  if (!CheckManifest(files, directory, &told, &state, &usable).ok() || !usable) return;
+  const std::string path = directory + "/" + WarmthName(state.warmth);
+  if (!state.clean || state.warmth == 0 || !files->Exists(path)) return;
+  ++report->files;
+  std::shared_ptr<const Warmth> warmth;
+  if (const Status status = Warmth::Open(files, path, &warmth); !status.ok()) {
+    report->problems.push_back(Line(status));
+    return;
+  }
+  std::string index;
+  for (const ChunkWarmth& chunk : warmth->chunks()) {
+    const Status status = warmth->Read(chunk, &index);
+    if (!status.ok() && report->problems.size() < kMaxProblems) {
+      report->problems.push_back(Line(status));
+    }
+  }
 }
 
 }  // namespace chunkstore

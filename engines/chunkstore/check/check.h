@@ -34,5 +34,8 @@ void CheckRuns(kvdyno::FileSystem* files, const std::string& directory, const Ma
 // Not Ok: it could not be, e.g. NotFound without a store.
 Status CheckStore(kvdyno::FileSystem* files, const std::string& directory, CheckReport* report,
                   const CheckProgress& progress = {});
+// What the last close saved, where it is in force. Damage to it costs time and no data, so it is no
+// reason for a repair; a missing file is no problem.
+void CheckWarmth(kvdyno::FileSystem* files, const std::string& directory, CheckReport* report);
 
 }  // namespace chunkstore

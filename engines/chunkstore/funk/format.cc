@@ -80,17 +80,25 @@ std::string SegmentName(uint64_t number) {
   return name;
 }
 
-bool ParseSegmentName(std::string_view name, uint64_t* number) {
-  if (!name.starts_with(kNamePrefix) || !name.ends_with(kNameSuffix)) return false;
-  if (name.size() < kNamePrefix.size() + kNameSuffix.size()) return false;
-  name.remove_prefix(kNamePrefix.size());
-  name.remove_suffix(kNameSuffix.size());
+bool ParseNumberIn(std::string_view name, std::string_view prefix, std::string_view suffix,
+                   uint64_t* number) {
+  if (!name.starts_with(prefix) || !name.ends_with(suffix)) return false;
+  if (name.size() < prefix.size() + suffix.size()) return false;
+  name.remove_prefix(prefix.size());
+  name.remove_suffix(suffix.size());
   uint64_t value = 0;
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), value);
   if (error != std::errc() || end != name.data() + name.size()) return false;
   *number = value;
-  // One spelling per number, so that name and number stand for each other.
-  return SegmentName(value).size() == name.size() + kNamePrefix.size() + kNameSuffix.size();
+  return true;
+}
+
+// One spelling per number, so that name and number stand for each other.
+bool ParseSegmentName(std::string_view name, uint64_t* number) {
+  uint64_t value = 0;
+  if (!ParseNumberIn(name, kNamePrefix, kNameSuffix, &value)) return false;
+  *number = value;
+  return SegmentName(value) == name;
 }
 
 // --- RunIndex

@@ -32,6 +32,9 @@ inline constexpr size_t kBlockTrailerBytes = 8;
 
 std::string SegmentName(uint64_t number);  // "segment-000012.seg"
 bool ParseSegmentName(std::string_view name, uint64_t* number);
+// The number between the two, false if there is anything else.
+bool ParseNumberIn(std::string_view name, std::string_view prefix, std::string_view suffix,
+                   uint64_t* number);
 
 // Where a run lies. Zero length: no run.
 struct ExtentRef {

@@ -229,7 +229,7 @@ TEST_F(LogTest, ASavedIndexSparesReadingTheLog) {
   std::unique_ptr<Log> log = recovered(saved);
   ExpectOk(log->Warm(context_));
   EXPECT_EQ(segments_->reads(), before);
-  // What nobody has read in is saved again as it was.
+  // An index that was not loaded is saved again unchanged.
   log = recovered(save(*recovered(saved), 2));
   // The log went on while it was cold: only what came later is read.
   for (size_t i = first.size(); i < runs.size(); ++i) log = log->With(Open(runs[i]), runs[i].keys);

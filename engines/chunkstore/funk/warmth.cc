@@ -1,10 +1,10 @@
 #include "funk/warmth.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <utility>
 
+#include "funk/format.h"
 #include "kvdyno/base/coding.h"
 #include "kvdyno/base/crc32c.h"
 
@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view kPrefix = "warmth-";
 constexpr uint32_t kMagic = 0x4d524157;  // "WARM"
 constexpr uint32_t kFormat = 1;
-constexpr size_t kFooterBytes = 32;
+constexpr size_t kWarmthFooterBytes = 32;
 
 Status ReadExactly(const kvdyno::RandomAccessFile& file, uint64_t offset, uint64_t length,
                    std::string* bytes) {
@@ -50,11 +50,8 @@ std::string WarmthName(uint64_t number) {
 }
 
 bool ParseWarmthName(std::string_view name, uint64_t* number) {
-  if (!name.starts_with(kPrefix)) return false;
-  const std::string_view digits = name.substr(kPrefix.size());
   uint64_t value = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (error != std::errc() || end != digits.data() + digits.size()) return false;
+  if (!ParseNumberIn(name, kPrefix, "", &value)) return false;
   *number = value;
   return WarmthName(value) == name;
 }
@@ -84,10 +81,11 @@ Status Warmth::ReadTable() {
   const auto damaged = [&](uint64_t offset, const char* text) {
     return Status::Corruption(std::string("warmth: ") + text).WithPlace(path_, offset);
   };
-  if (size < kFooterBytes) return damaged(0, "expected a footer, got a shorter file");
-  const uint64_t footer_offset = size - kFooterBytes;
+  if (size < kWarmthFooterBytes) return damaged(0, "expected a footer, got a shorter file");
+  const uint64_t footer_offset = size - kWarmthFooterBytes;
   std::string bytes;
-  if (Status status = ReadExactly(*file_, footer_offset, kFooterBytes, &bytes); !status.ok()) {
+  if (Status status = ReadExactly(*file_, footer_offset, kWarmthFooterBytes, &bytes);
+      !status.ok()) {
     return status;
   }
   kvdyno::Reader footer(bytes);
@@ -95,7 +93,7 @@ Status Warmth::ReadTable() {
   uint32_t table_checksum = 0, format = 0, checksum = 0, magic = 0;
   (void)(footer.Fixed(&table_offset) && footer.Fixed(&chunks) && footer.Fixed(&table_checksum) &&
          footer.Fixed(&format) && footer.Fixed(&checksum) && footer.Fixed(&magic));
-  const size_t covered = kFooterBytes - 2 * sizeof(uint32_t);
+  const size_t covered = kWarmthFooterBytes - 2 * sizeof(uint32_t);
   if (magic != kMagic || format != kFormat ||
       checksum != kvdyno::Crc32c(std::string_view(bytes).substr(0, covered)) ||
       table_offset > footer_offset) {

@@ -1,6 +1,6 @@
-// Warmth: what a store knew of its chunks when it was closed, so that it need not learn that anew:
-// how each was used, and the index of its log, which costs a read of the whole log to make again.
-// A help only: without the file, or with a damaged one, the store is slower for a while.
+// Warmth: what a close saves for the next open: how each chunk was used, and the index of its log.
+// Making that index again would cost a read of the whole log. The file is optional: if it is
+// missing or damaged, the store is slower for a while.
 //
 // On disk, warmth-<number>: log indexes · table · footer
 //   table  = for each chunk: varint id · varint reads · varint scans · varint log runs ·

@@ -52,8 +52,8 @@ class Maintenance {
   // maintenance lock, or while nobody else knows the store.
   void SurveyDebt();
 
-  // What the next opening need not learn anew, in a file; returns its number, also where it could
-  // not be written. Under the maintenance lock, with all background threads stopped.
+  // Saves log indexes and heat for the next open. Returns the file's number, even if it could not
+  // be written. Under the maintenance lock, with all background threads stopped.
   uint64_t SaveWarmth();
 
   double drain_seconds() const { return drain_seconds_.load(); }
@@ -64,7 +64,7 @@ class Maintenance {
 
  private:
   // --- maintenance.cc
-  bool stopped();  // closing: what is warmed now serves nobody
+  bool stopped();  // the store is closing: loading anything would be wasted
   Status Round(bool* worked);
   Status FlushSealed();  // the oldest sealed stage, if there is one
   void RoundLoop();
@@ -136,7 +136,8 @@ class Maintenance {
   bool KeepMunks();  // true when it loaded some
   bool LoadMunks(std::vector<Chunk*> chunks);
   Status LoadMunk(Chunk* chunk, const ReadAhead& ahead);
-  void EvictMunk(Chunk* chunk);
+  void DropMunk(Chunk* chunk);
+  void EvictMunk(Chunk* chunk);  // drops it, and counts it
   void RebalanceMunk(Chunk* chunk);
   // New munks over these ranges, filled from the old one and following it from now on.
   std::vector<Munk*> SucceedMunk(Munk* old,

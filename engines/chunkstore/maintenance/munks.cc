@@ -108,7 +108,7 @@ Status Maintenance::LoadMunk(Chunk* chunk, const ReadAhead& ahead) {
     if (const Status status = collector.Add(entry, fill); !status.ok()) return status;
   }
   if (const Status status = cursor->status(); !status.ok()) {
-    EvictMunk(chunk);
+    DropMunk(chunk);
     return status;
   }
   munk->Activate();
@@ -116,13 +116,12 @@ Status Maintenance::LoadMunk(Chunk* chunk, const ReadAhead& ahead) {
   return Status::Ok();
 }
 
-void Maintenance::EvictMunk(Chunk* chunk) {
+void Maintenance::DropMunk(Chunk* chunk) {
   chunk->unsettled.store(true);
   Munk* munk = chunk->Exchange(nullptr);
   state_.slots.WaitForPending(state_.clock.load());
   chunk->unsettled.store(false);
   state_.slots.RetireObject(munk);
-  state_.counters.Add(Count::kMunkEvictions);
 }
 
 std::vector<Munk*> Maintenance::SucceedMunk(
@@ -167,11 +166,16 @@ uint64_t Maintenance::MunksOfAll() const {
   return bytes;
 }
 
+void Maintenance::EvictMunk(Chunk* chunk) {
+  DropMunk(chunk);
+  state_.slots.Reclaim();
+  state_.counters.Add(Count::kMunkEvictions);
+}
+
 void Maintenance::EvictColdest(MunkSurvey* munks) {
   Chunk* chunk = munks->held[munks->coldest++].second;
   munks->bytes -= std::min(munks->bytes, PeakBytes(*chunk->munk()));
   EvictMunk(chunk);
-  state_.slots.Reclaim();
 }
 
 // Rebalances munks that were written to, or evicts them when hardly anybody reads them, and evicts
@@ -183,7 +187,6 @@ Maintenance::MunkSurvey Maintenance::FitMunks() {
       if (policy_.AppendedEnough(*munk)) {
         if (Reads(*chunk) < kWarm) {
           EvictMunk(chunk);
-          state_.slots.Reclaim();
           continue;
         }
         RebalanceMunk(chunk);
@@ -209,8 +212,10 @@ Maintenance::MunkSurvey Maintenance::FitMunks() {
 bool Maintenance::KeepMunks() {
   MunkSurvey munks = FitMunks();
   if (stopped()) return false;
-  // Munks that grow need room, or they would drive each other out only to be loaded again.
-  const uint64_t room = munks.grow ? munk_capacity_ - munk_capacity_ / 8 : munk_capacity_;
+  // Sizes are estimates, and some munks grow: without room to spare they would be evicted and
+  // loaded in turn.
+  const uint64_t spare = munk_capacity_ / (munks.grow ? 8 : Arbiter::kSpareShare);
+  const uint64_t room = munk_capacity_ - spare;
   std::sort(munks.wanted.begin(), munks.wanted.end(), std::greater<>());
   std::vector<Chunk*> chosen;
   uint64_t chosen_bytes = 0;

@@ -85,7 +85,7 @@ uint64_t Maintenance::SaveWarmth() {
     known.id = chunk->id;
     known.reads = chunk->heat.reads.load(std::memory_order_relaxed);
     known.scans = chunk->heat.scans.load(std::memory_order_relaxed);
-    // A log that nobody has read in has none to save.
+    // A log that was never read has no index; its heat is saved all the same.
     if (!chunk->funk().log->Save(&index, &known.runs).ok()) index.clear();
     status = writer->Add(known, index);
   }

@@ -52,7 +52,7 @@ void Arbiter::SetTotal(uint64_t total, uint64_t all_munks) {
       (shares_.rows.adaptive ? floor : 0) + (shares_.blocks.adaptive ? floor : 0);
   const bool fitted = all_fit_;
   const uint64_t for_munks = shares_.munks.adaptive ? adaptive - floors : 0;
-  all_fit_ = for_munks > 0 && all_munks <= for_munks;
+  all_fit_ = for_munks > 0 && all_munks <= for_munks - for_munks / kSpareShare;
   const bool begins = adaptive_total_ == 0 || (fitted && !all_fit_);
   if (begins) adaptive_total_ = 0;
   const double count = static_cast<double>(left);

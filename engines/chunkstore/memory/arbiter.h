@@ -27,6 +27,9 @@ struct CacheObservation {
 
 class Arbiter {
  public:
+  // Of the munks' share, what loading leaves free: their sizes are estimates.
+  static constexpr uint64_t kSpareShare = 16;
+
   // Fixed shares are taken out of the total first, the rest starts as a third each; where munks
   // could hold half of all data or more, they start with all but the floors, for they are loaded in
   // large reads and the other caches row by row.

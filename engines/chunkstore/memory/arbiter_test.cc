@@ -37,20 +37,21 @@ TEST(Arbiter, StartsWithEqualParts) {
 
 TEST(Arbiter, DataThatFitBecomeMunks) {
   constexpr uint64_t kFloor = kTotal / 16;
-  Arbiter arbiter(kTotal, kTotal - 2 * kFloor, kAllAdaptive);
+  constexpr uint64_t kForMunks = kTotal - 2 * kFloor;
+  Arbiter arbiter(kTotal, kForMunks - kForMunks / Arbiter::kSpareShare, kAllAdaptive);
   EXPECT_EQ(arbiter.shares().munks.bytes, kTotal - 2 * kFloor);
   EXPECT_EQ(arbiter.shares().rows.bytes, kFloor);
   EXPECT_EQ(arbiter.shares().blocks.bytes, kFloor);
   const CacheShares& now = arbiter.shares();
   EXPECT_FALSE(arbiter.Decide(Seen(now.munks, 0, 9'000, 0), Seen(now.rows, 0, 9'000, 9'000),
                               Seen(now.blocks, 0, 9'000, 0)));
-  // Once they do not fit any more, the caches begin anew, with munks if those can hold half.
+  // When the data no longer fit, the shares start over. Munks that can hold half of them get most.
   arbiter.SetTotal(kTotal, kTotal);
   EXPECT_EQ(arbiter.shares().munks.bytes, kTotal - 2 * kFloor);
   Arbiter grown(kTotal, 1, kAllAdaptive);
   grown.SetTotal(kTotal, 2 * kTotal);
   EXPECT_EQ(grown.shares().munks.bytes, kTotal / 3);
-  Arbiter no_rows(kTotal, kTotal - kFloor, {kAdaptive, {0, false}, kAdaptive});
+  Arbiter no_rows(kTotal, kForMunks, {kAdaptive, {0, false}, kAdaptive});
   EXPECT_EQ(no_rows.shares().munks.bytes, kTotal - kFloor);
   const Arbiter no_munks(kTotal, 1, {{0, false}, kAdaptive, kAdaptive});
   EXPECT_EQ(no_munks.shares().rows.bytes, kTotal / 2);
@@ -100,17 +101,15 @@ TEST(Arbiter, RowsThatTheBlocksServeAreWorthLittle) {
   EXPECT_GT(now.blocks.bytes, kTotal / 3);
 }
 
-TEST(Arbiter, MovesMoreWhereTheDifferenceIsPlain) {
-  Arbiter arbiter(kTotal, kTooMuch, kAllAdaptive);
-  EXPECT_TRUE(arbiter.Decide({0, 0, 5'000, kTotal}, {0, 5'000, 5'000, kTotal}, {}));
-  EXPECT_EQ(arbiter.shares().rows.bytes, kTotal / 3 + kTotal / 8) << "nobody else earns";
-  EXPECT_TRUE(arbiter.Decide({0, 2'000, 5'000, kTotal}, {0, 5'000, 5'000, kTotal}, {}));
-}
-
-TEST(Arbiter, MovesLittleWhereTheDifferenceIsSmall) {
-  Arbiter arbiter(kTotal, kTooMuch, kAllAdaptive);
-  EXPECT_TRUE(
-      arbiter.Decide({0, 0, 0, kTotal}, {0, 3'000, 5'000, kTotal}, {0, 1'000, 2'000, kTotal}));
+TEST(Arbiter, MovesAThirtySecondOrAnEighth) {
+  Arbiter plain(kTotal, kTooMuch, kAllAdaptive);
+  EXPECT_TRUE(plain.Decide({0, 0, 5'000, kTotal}, {0, 5'000, 5'000, kTotal}, {}));
+  EXPECT_EQ(plain.shares().rows.bytes, kTotal / 3 + kTotal / 8) << "the others earn nothing";
+  Arbiter close(kTotal, kTooMuch, kAllAdaptive);
+  EXPECT_TRUE(close.Decide({0, 4'000, 5'000, kTotal}, {0, 5'000, 5'000, kTotal},
+                           {0, 3'000, 5'000, kTotal}));
+  EXPECT_EQ(close.shares().rows.bytes, kTotal / 3 + kTotal / 32);
+  EXPECT_EQ(close.shares().blocks.bytes, kTotal / 3 - kTotal / 32);
 }
 
 TEST(Arbiter, NoiseChangesNothing) {

@@ -4,6 +4,8 @@
 #include <set>
 #include <sstream>
 
+#include "check/check.h"
+#include "funk/warmth.h"
 #include "store/store_fixture.h"
 #include "testing/rng.h"
 
@@ -185,7 +187,7 @@ TEST_F(LongLogsTest, AStoreThatWasClosedKnowsItsLogs) {
   Build();
   Reopen();
   EXPECT_EQ(ReadsOfSomeGets(), 40) << "one block a get";
-  // Chunks that nobody has read in this time are known the next time as well.
+  // Only some indexes were loaded; the close saved the others as well.
   Reopen();
   EXPECT_EQ(ReadsOfSomeGets(), 40);
   Reopen();
@@ -197,6 +199,32 @@ TEST_F(LongLogsTest, AStoreThatWasClosedKnowsItsLogs) {
   Open();
   EXPECT_GT(ReadsOfSomeGets(), 100) << "only a closed store was saved";
   ExpectAll();
+}
+
+TEST_F(LongLogsTest, ADamagedFileOfIndexesIsReportedAndDoneWithout) {
+  Build();
+  ASSERT_TRUE(IsOk(store_->Close()));
+  store_.reset();
+  const auto problems = [&] {
+    CheckReport report;
+    EXPECT_TRUE(IsOk(CheckStore(&files_, kDirectory, &report)));
+    CheckWarmth(&files_, kDirectory, &report);
+    return report.problems;
+  };
+  const std::string path = kDirectory + ("/" + WarmthName(1));
+  EXPECT_TRUE(problems().empty());
+  ASSERT_TRUE(IsOk(files_.Flip(path, 8 * 50)));
+  ASSERT_EQ(problems().size(), 1u);
+  EXPECT_NE(problems()[0].find(WarmthName(1)), std::string::npos) << problems()[0];
+  CheckReport report;
+  ASSERT_TRUE(IsOk(Store::Repair(options_, kDirectory, &report)));
+  EXPECT_TRUE(report.problems.empty()) << "no data are damaged";
+  Open();
+  ExpectAll();
+  Reopen();
+  ASSERT_TRUE(IsOk(store_->Close()));
+  store_.reset();
+  EXPECT_TRUE(problems().empty()) << "the next close writes a new one";
 }
 
 TEST_F(LongLogsTest, ReadsIndexesOfLogsThatWereNotSaved) {
@@ -213,6 +241,28 @@ TEST_F(LongLogsTest, ReadsIndexesOfLogsThatWereNotSaved) {
   ScanAll();
   ASSERT_TRUE(IsOk(store_->Flush())) << "until nothing is left to do";
   EXPECT_LE(ReadsOfSomeGets(), 40) << "one block a get";
+}
+
+// What a munk will take is estimated, and logs of new rows make it too little.
+TEST_F(UpkeepTest, MunksDoNotDriveEachOtherOut) {
+  options_.munk_cache_size = 300 << 10;
+  options_.row_cache_size = options_.block_cache_size = 0;
+  options_.log_limit = 1 << 20;
+  options_.log_debt_limit = uint64_t{1} << 30;
+  Open();
+  for (int i = 0; i < 4000; i += 2) Put(KeyOf(i), std::string(150, 'a'));
+  ASSERT_TRUE(IsOk(store_->Compact()));
+  for (int i = 1; i < 4000; i += 2) Put(KeyOf(i), std::string(150, 'b'));
+  const auto read_all = [&] {
+    for (const auto& [key, value] : rows_) ASSERT_EQ(Get(key), value);
+    ASSERT_TRUE(IsOk(store_->Flush()));
+  };
+  for (int round = 0; round < 5; ++round) ASSERT_NO_FATAL_FAILURE(read_all());
+  const double loads = Stat("munk_loads");
+  ASSERT_GT(Stat("munks"), 3);
+  ASSERT_LT(Stat("munks"), Stat("chunks"));
+  for (int round = 0; round < 20; ++round) ASSERT_NO_FATAL_FAILURE(read_all());
+  EXPECT_EQ(Stat("munk_loads"), loads);
 }
 
 TEST_F(UpkeepTest, AStoreThatWasClosedKnowsWhatItHeldInMemory) {

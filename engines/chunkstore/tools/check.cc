@@ -93,6 +93,7 @@ int main(int argc, char** argv) {
                                     : status.ToString().c_str());
     return 2;
   }
+  chunkstore::CheckWarmth(kvdyno::FileSystem::Posix(), arguments.directory, &report);
   if (arguments.json) {
     const chunkstore::Json document = {{"directory", arguments.directory},
                                        {"files", report.files},

@@ -16,6 +16,7 @@ constexpr char kUsage[] =
        chunkstore_dump funk DIR KEY [--id] [--limit N] [--json]
        chunkstore_dump segment DIR NUMBER [--json]
        chunkstore_dump ring DIR [--limit N] [--json]
+       chunkstore_dump warmth DIR [--limit N] [--json]
 
 Shows what the files of a chunk store hold. Writes nothing. The store should be
 closed: of an open one, files may vanish while they are read.
@@ -25,6 +26,7 @@ closed: of an open one, files may vanish while they are read.
   funk       the same, with the blocks and entries of every run
   segment    the runs found in one segment file, referred to or not
   ring       the stages that are not flushed yet, and their entries
+  warmth     what the last close saved of each chunk: its use, its log's index
 
   KEY        any bytes; \xNN is a byte in hexadecimal, \\ a backslash
   --id       KEY is a chunk's number instead
@@ -76,8 +78,9 @@ std::string Parse(int argc, char** argv, Arguments* arguments) {
   request.what = words[0];
   const bool takes_key = request.what == "chunk" || request.what == "funk";
   const bool takes_number = request.what == "segment" || (takes_key && request.by_id);
-  if (!takes_key && !takes_number && request.what != "manifest" && request.what != "ring") {
-    return "expected manifest, chunk, funk, segment or ring, got " + request.what;
+  if (!takes_key && !takes_number && request.what != "manifest" && request.what != "ring" &&
+      request.what != "warmth") {
+    return "expected manifest, chunk, funk, segment, ring or warmth, got " + request.what;
   }
   const size_t expected = takes_key || takes_number ? 3 : 2;
   if (words.size() != expected) {

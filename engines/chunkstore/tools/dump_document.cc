@@ -7,6 +7,7 @@
 
 #include "check/run_file.h"
 #include "check/salvage.h"
+#include "funk/warmth.h"
 #include "manifest/file.h"
 #include "manifest/text.h"
 #include "stage/ring.h"
@@ -243,6 +244,32 @@ Status DumpRing(FileSystem* files, const DumpRequest& request, Json* document) {
   return status;
 }
 
+// An empty document: the store was not closed, or nothing was saved.
+Status DumpWarmth(FileSystem* files, const DumpRequest& request, Json* document) {
+  uint64_t number = 0, bytes = 0;
+  Replay replay;
+  Status status = ReadState(files, request.directory, &number, &bytes, &replay);
+  if (!status.ok() || !replay.state.clean || replay.state.warmth == 0) return status;
+  const std::string path = request.directory + "/" + WarmthName(replay.state.warmth);
+  if (!files->Exists(path)) return status;
+  std::shared_ptr<const Warmth> warmth;
+  status = Warmth::Open(files, path, &warmth);
+  if (!status.ok()) return status;
+  Json& json = *document;
+  json["file"] = WarmthName(replay.state.warmth);
+  json["chunk_count"] = warmth->chunks().size();
+  json["chunks"] = Json::array();
+  for (const ChunkWarmth& chunk : warmth->chunks()) {
+    if (Full(json["chunks"], request.limit)) break;
+    json["chunks"].push_back({{"chunk", chunk.id},
+                              {"reads", chunk.reads},
+                              {"scans", chunk.scans},
+                              {"log_runs", chunk.runs},
+                              {"index_bytes", chunk.length}});
+  }
+  return status;
+}
+
 }  // namespace
 
 Status Dump(FileSystem* files, const DumpRequest& request, Json* document) {
@@ -250,6 +277,7 @@ Status Dump(FileSystem* files, const DumpRequest& request, Json* document) {
   if (request.what == "manifest") return DumpManifest(files, request, document);
   if (request.what == "segment") return DumpSegment(files, request, document);
   if (request.what == "ring") return DumpRing(files, request, document);
+  if (request.what == "warmth") return DumpWarmth(files, request, document);
   return DumpChunk(files, request, document);
 }
 

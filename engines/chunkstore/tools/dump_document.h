@@ -12,7 +12,7 @@
 namespace chunkstore {
 
 struct DumpRequest {
-  std::string what = {};  // "manifest", "chunk", "funk", "segment", "ring"
+  std::string what = {};  // "manifest", "chunk", "funk", "segment", "ring", "warmth"
   std::string directory = {};
   std::string key = {};  // of the chunk
   bool by_id = false;    // `number` tells the chunk instead

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "funk/run.h"
+#include "funk/warmth.h"
 #include "kvdyno/base/testing/simulated_file_system.h"
 #include "manifest/file.h"
 #include "manifest/manifest.h"
@@ -94,6 +95,30 @@ TEST_F(DumpTest, ShowsSegmentsAndTheRing) {
   const Json ring = Show({.what = "ring"});
   ASSERT_EQ(ring["stages"].size(), 1u);
   EXPECT_EQ(ring["stages"][0]["shown_entries"][0]["key"], "ringed");
+}
+
+TEST_F(DumpTest, ShowsWhatACloseSaved) {
+  EXPECT_TRUE(Show({.what = "warmth"}).empty());
+  std::unique_ptr<WarmthWriter> writer;
+  ASSERT_TRUE(WarmthWriter::Create(&files_, kDirectory, 1, &writer).ok());
+  ChunkWarmth chunk;
+  chunk.id = 5;
+  chunk.reads = 70;
+  chunk.runs = 3;
+  ASSERT_TRUE(writer->Add(chunk, "an index").ok());
+  ASSERT_TRUE(writer->Finish().ok());
+  std::unique_ptr<Manifest> manifest;
+  ASSERT_TRUE(Manifest::Open(&files_, kDirectory, false, &manifest).ok());
+  Edit closed;
+  closed.has_clean = closed.clean = true;
+  closed.warmth = 1;
+  ASSERT_TRUE(manifest->Apply(closed, true).ok());
+  const Json shown = Show({.what = "warmth"});
+  ASSERT_EQ(shown["chunks"].size(), 1u);
+  EXPECT_EQ(shown["chunks"][0]["chunk"], 5);
+  EXPECT_EQ(shown["chunks"][0]["reads"], 70);
+  EXPECT_EQ(shown["chunks"][0]["log_runs"], 3);
+  EXPECT_EQ(shown["chunks"][0]["index_bytes"], 8);
 }
 
 TEST_F(DumpTest, ShowsWhatIsLeftOfADamagedManifest) {
