@@ -87,7 +87,7 @@ engines: build  ## Build every version of an engine that engines/versions.yaml l
 	@harness/setup.sh versions
 	@$(KVDYNO) engines build
 
-engines-needed: build
+engines-needed: venv build/build.ninja
 	@harness/setup.sh versions --experiment $(EXPERIMENT) $(if $(ENGINES),--engines $(ENGINES))
 	@$(KVDYNO) engines build --experiment $(EXPERIMENT) $(if $(ENGINES),--engines $(ENGINES))
 

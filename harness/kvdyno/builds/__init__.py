@@ -4,17 +4,19 @@ What a version is and where its build lies is `kvdyno.model.versions`'s business
 """
 
 from .archive import get_archive
-from .build import build_version, run_conformance
-from .look import VersionState, needed_packages, version_states, wanted_versions
+from .build import build_here, build_version, run_conformance
+from .look import VersionState, needed_packages, version_states, wanted_versions, wanted_without_version
 from .work import Step
 
 __all__ = [
     "Step",
     "VersionState",
+    "build_here",
     "build_version",
     "get_archive",
     "needed_packages",
     "run_conformance",
     "version_states",
     "wanted_versions",
+    "wanted_without_version",
 ]

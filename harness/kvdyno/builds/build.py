@@ -1,4 +1,7 @@
-"""Builds one version: its library, then the drivers that load it. What is up to date is left alone."""
+"""Builds a version, its library and then the drivers that load it, or drivers that need none.
+
+What is up to date is left alone.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from pathlib import Path
 from kvdyno.model.project import Project
 from kvdyno.model.versions import driver_in, is_built, is_current, prefix_of
 
-from .drivers import build_driver, run_suite
+from .drivers import build_driver, build_own_drivers, run_suite
 from .library import build_library
 from .work import Step, working
 
@@ -36,6 +39,16 @@ def build_version(
             if not is_current(project, driver_in(prefix, engine), engine):
                 build_driver(work, prefix, engine, version=version)
     return prefix
+
+
+def build_here(project: Project, engines: Sequence[str], *, step: Step, jobs: int | None = None) -> None:
+    """Brings the drivers of these engines in the checkout's own build up to date.
+
+    One whose library this machine lacks is named and left out. Raises EngineError when a build fails,
+    HostError when the disk fills up.
+    """
+    with working(project, step=step, jobs=jobs) as work:
+        build_own_drivers(work, engines)
 
 
 def run_conformance(

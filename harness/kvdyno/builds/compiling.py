@@ -31,6 +31,12 @@ def compile_targets(
     _run(["ninja", "-C", str(build), f"-j{jobs}", *targets], log=log, what=what, progress=progress)
 
 
+def has_target(build: Path, target: str) -> bool:
+    """Whether the configured build can make it."""
+    asked = ["ninja", "-C", str(build), "-t", "query", target]
+    return subprocess.run(asked, stdin=subprocess.DEVNULL, capture_output=True, check=False).returncode == 0
+
+
 def _run(command: Sequence[str], *, log: Path, what: str, progress: Progress | None = None) -> None:
     """Appends to the log. An interrupt ends the program too; Ninja then removes what is half written."""
     log.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Drivers on a built library: this project's own CMake, pointed at the library's folder."""
+"""Drivers: this project's own CMake, pointed at the folder of a built library, or at the system's."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import json
 import os
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 from kvdyno.errors import EngineError
 from kvdyno.model.sources import source_sha256
 from kvdyno.model.versions import MANIFEST, driver_in, engines_folder, read_versions, stamp_of, versioned
 
-from .compiling import compile_targets, configure
+from .compiling import compile_targets, configure, has_target
 from .work import Work
 
 _TEST_SECONDS = 1800
@@ -39,6 +40,21 @@ def build_driver(work: Work, prefix: Path, engine: str, *, version: str) -> None
     stamp_of(driver).write_text(sources + "\n")
 
 
+def build_own_drivers(work: Work, engines: Sequence[str]) -> None:
+    """Brings drivers in the checkout's own build up to date; names those that it is not configured for."""
+    build, log = _own_build(work), engines_folder(work.project) / "work" / "own-drivers.log"
+    if not (build / "build.ninja").is_file():
+        raise EngineError("not configured", where=str(build), remedy="make build")
+    drivers = {engine: f"kvdyno-{engine}" for engine in engines}
+    there = {engine: driver for engine, driver in drivers.items() if has_target(build, driver)}
+    for engine in sorted(drivers.keys() - there):
+        packages = work.project.adapters / engine / "packages.txt"
+        work.step.say(f"{engine}: left out, its library is not installed; {packages} names the packages")
+    if there:
+        work.step.say(f"building the drivers of {', '.join(there)}")
+        _compile(work, build, *there.values(), log=log)
+
+
 def run_suite(work: Work, prefix: Path, engine: str) -> None:
     """Compile and run the conformance suite. Raises EngineError with the end of its log."""
     build, log = engines_folder(work.project) / "work" / "tests", prefix / "tests.log"
@@ -62,9 +78,13 @@ def run_suite(work: Work, prefix: Path, engine: str) -> None:
     work.step.say(next(line for line in done.stdout.splitlines() if "tests passed" in line))
 
 
+def _own_build(work: Work) -> Path:
+    return work.project.root / "build"
+
+
 def _configure(work: Work, prefix: Path, *, build: Path, tests: bool, log: Path) -> None:
     """The driver's libraries are those of the usual build where there is one, brought up to date."""
-    usual = work.project.root / "build"
+    usual = _own_build(work)
     shared = (usual / "build.ninja").is_file()
     if shared:
         _compile(work, usual, *_SHARED_TARGETS, log=log)

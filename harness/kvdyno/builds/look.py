@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -62,11 +62,36 @@ def _state(project: Project, library: str, version: str) -> VersionState:
 def wanted_versions(project: Project, names: Iterable[str]) -> Mapping[tuple[str, str], tuple[str, ...]]:
     """Libraries with their versions, and which engines' drivers these names ask for.
 
-    A bare name means the engine's default version; system's need no build. Raises EngineError for an engine
-    without versions or a version that is not listed.
+    A bare name means the engine's default version; system's need no library. Raises EngineError for an
+    unknown engine or a version that is not listed.
     """
     versions = read_versions(project)
     wanted: dict[tuple[str, str], dict[str, None]] = {}
+    for engine, version in _chosen(project, names):
+        library = versions.library_of(engine)
+        if version != SYSTEM and library:
+            wanted.setdefault((library, version), {})[engine] = None
+    return {key: tuple(engines) for key, engines in wanted.items()}
+
+
+def wanted_without_version(project: Project, names: Iterable[str]) -> tuple[str, ...]:
+    """The engines among these names whose drivers the checkout's own build makes: ours, and system's.
+
+    Raises EngineError as `wanted_versions` does.
+    """
+    library_of = read_versions(project).library_of
+    return tuple(
+        dict.fromkeys(
+            engine
+            for engine, version in _chosen(project, names)
+            if version == SYSTEM or not library_of(engine)
+        )
+    )
+
+
+def _chosen(project: Project, names: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Each name's engine and version, the default one where it names none."""
+    versions = read_versions(project)
     for name in names:
         engine, version = split_version(name)
         if not (project.adapters / engine / "CMakeLists.txt").is_file():
@@ -74,11 +99,7 @@ def wanted_versions(project: Project, names: Iterable[str]) -> Mapping[tuple[str
             raise EngineError(unknown("engine", engine, known))
         if version:
             versions.check(engine, version)
-        chosen = version or versions.default_of(engine)
-        library = versions.library_of(engine)
-        if chosen != SYSTEM and library:
-            wanted.setdefault((library, chosen), {})[engine] = None
-    return {key: tuple(engines) for key, engines in wanted.items()}
+        yield engine, version or versions.default_of(engine)
 
 
 def needed_packages(

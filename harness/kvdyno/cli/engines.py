@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Annotated
 
 import typer
@@ -13,11 +13,13 @@ from kvdyno import catalog
 from kvdyno.builds import (
     Step,
     VersionState,
+    build_here,
     build_version,
     needed_packages,
     run_conformance,
     version_states,
     wanted_versions,
+    wanted_without_version,
 )
 from kvdyno.errors import UsageError
 from kvdyno.model.project import Project
@@ -95,14 +97,18 @@ def build(
 ) -> None:
     """Build versions of engines from archives of package registries; what is up to date is left alone.
 
-    An interrupted build goes on where it was.
+    Engines that need no version, such as the chunk store, are compiled where they are asked for. An
+    interrupted build goes on where it was.
 
     Example: `kvdyno engines build rocksdb@11.8.1`
     """
     here = project()
     asked = _asked(here, names or (), experiment=experiment, chosen=words(chosen))
+    if own := wanted_without_version(here, asked):
+        with _Shown() as shown:
+            build_here(here, own, step=shown.step, jobs=jobs)
     states = {(state.library, state.version): state for state in version_states(here)}
-    for (library, version), wanted in asked.items():
+    for (library, version), wanted in wanted_versions(here, asked).items():
         state = states[library, version]
         missing = [engine for engine in wanted if engine not in state.drivers]
         if state.built and not missing and not tools and not test:
@@ -134,21 +140,19 @@ def packages(
     """
     here = project()
     asked = _asked(here, names or (), experiment=experiment, chosen=words(chosen))
-    for package in needed_packages(here, asked, tools=tools):
+    for package in needed_packages(here, wanted_versions(here, asked), tools=tools):
         typer.echo(package)
 
 
 def _asked(
     here: Project, names: Sequence[str], *, experiment: str | None, chosen: Sequence[str]
-) -> Mapping[tuple[str, str], tuple[str, ...]]:
-    """Libraries with their versions, and the engines whose drivers are wanted; all where none is named."""
+) -> tuple[str, ...]:
+    """The names of engines that are asked for, with versions; every listed version where none is named."""
     if experiment and names:
         raise UsageError("expected names or --experiment, found both")
     if experiment:
-        wanted = engines_named(experiment, project=here, labels=chosen)
-    else:
-        wanted = (*names, *chosen) or _all_names(here)
-    return wanted_versions(here, wanted)
+        return engines_named(experiment, project=here, labels=chosen)
+    return (*names, *chosen) or _all_names(here)
 
 
 def _all_names(here: Project) -> tuple[str, ...]:
@@ -185,7 +189,8 @@ class _Shown:
         return self
 
     def __exit__(self, *_failure: object) -> None:
-        self._bar.stop()
+        if console.is_terminal:
+            self._bar.stop()
 
     def _progress(self, done: int, total: int) -> None:
         if not console.is_terminal:

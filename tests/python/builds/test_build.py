@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from kvdyno import catalog
-from kvdyno.builds import Step, build_version, needed_packages, version_states, wanted_versions
+from kvdyno.builds import (
+    Step,
+    build_here,
+    build_version,
+    needed_packages,
+    version_states,
+    wanted_versions,
+    wanted_without_version,
+)
 from kvdyno.errors import EngineError, HostError, SpecError, UsageError
 from kvdyno.model.project import Project
 from kvdyno.model.versions import prefix_of, read_versions
@@ -240,3 +249,47 @@ def test_mistakes_in_the_list_are_named(project: Project, before: str, after: st
     with pytest.raises(SpecError, match=found) as raised:
         read_versions(project)
     assert raised.value.where == str(path)
+
+
+def own_build(project: Project) -> None:
+    """The checkout's own build, configured for an engine `plain` that needs no library."""
+    (project.adapters / "plain").mkdir()
+    (project.adapters / "plain" / "CMakeLists.txt").write_text("")
+    (project.adapters / "plain" / "adapter.c").write_text("int main(void) { return 0; }\n")
+    (project.root / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.22)\nproject(own LANGUAGES C)\n"
+        "set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)\n"
+        "add_executable(kvdyno-plain engines/adapters/plain/adapter.c)\n"
+    )
+    where = ["-S", str(project.root), "-B", str(project.root / "build"), "-G", "Ninja"]
+    subprocess.run(["cmake", *where], check=True, capture_output=True)
+
+
+def test_engines_without_versions_are_of_the_own_build(project: Project) -> None:
+    own_build(project)
+    names = ["plain", "tiny@1.0", "tiny@system", "tiny"]
+    assert wanted_without_version(project, names) == ("plain", "tiny")
+    assert wanted_versions(project, names) == {("tiny", "1.0"): ("tiny",)}
+    with pytest.raises(EngineError, match="unknown engine 'plane'"):
+        wanted_without_version(project, ["plane"])
+
+
+def test_the_own_build_makes_what_is_asked_for_and_names_what_it_cannot(project: Project) -> None:
+    own_build(project)
+    heard = Heard()
+    build_here(project, ["plain", "tiny"], step=heard.step, jobs=1)
+    assert (project.root / "build/bin/kvdyno-plain").is_file()
+    assert any(line.startswith("tiny: left out, its library is not installed") for line in heard.lines)
+
+
+def test_a_failing_own_build_shows_the_end_of_its_log(project: Project) -> None:
+    own_build(project)
+    (project.adapters / "plain" / "adapter.c").write_text("#error no such luck\n")
+    with pytest.raises(EngineError, match="no such luck"):
+        build_here(project, ["plain"], step=Heard().step, jobs=1)
+
+
+def test_an_own_build_that_is_not_configured_says_how(project: Project) -> None:
+    with pytest.raises(EngineError) as raised:
+        build_here(project, ["tiny"], step=Heard().step, jobs=1)
+    assert raised.value.remedy == "make build"
