@@ -15,6 +15,12 @@ Status WriteSynced(FileSystem* files, const std::string& path, std::string_view 
 
 }  // namespace
 
+void FileSystem::ReadTogether(std::vector<FileRead>* reads) {
+  for (FileRead& read : *reads) {
+    read.status = read.file->Read(read.offset, read.length, read.buffer, &read.read);
+  }
+}
+
 Status ReadWholeFile(FileSystem* files, const std::string& path, std::string* content) {
   content->clear();
   std::unique_ptr<RandomAccessFile> file;

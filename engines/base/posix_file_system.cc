@@ -9,6 +9,7 @@
 #include "posix_error.h"
 #include "posix_files.h"
 #include "posix_lock.h"
+#include "posix_reads.h"
 
 namespace kvdyno {
 namespace {
@@ -64,6 +65,8 @@ class PosixFileSystem final : public FileSystem {
     *file = std::make_unique<PosixRandomAccessFile>(path, std::move(opened), size, direct);
     return Status::Ok();
   }
+
+  void ReadTogether(std::vector<FileRead>* reads) override { reads_.Together(reads); }
 
   Status Create(const std::string& path, bool direct,
                 std::unique_ptr<WritableFile>* file) override {
@@ -166,6 +169,9 @@ class PosixFileSystem final : public FileSystem {
   Status LockShared(const std::string& path, std::unique_ptr<DirectoryLock>* lock) override {
     return LockDirectoryShared(path, lock);
   }
+
+ private:
+  PosixReads reads_;
 };
 
 }  // namespace

@@ -7,11 +7,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -100,6 +102,78 @@ TEST_P(ReadAndWrite, ReadsBackWhatWasAppended) {
   EXPECT_EQ(std::memcmp(buffer.data(), written.data(), read), 0);
   ASSERT_TRUE(in->Read(7 * kBlock, kBlock, buffer.data(), &read).ok());
   EXPECT_EQ(read, 0u);
+}
+
+TEST_P(ReadAndWrite, ReadsTogetherAsOneByOne) {
+  constexpr size_t kBlocks = 100;  // more than are on the way at once
+  const AlignedBuffer written = Blocks(kBlocks);
+  Write(Path("f"), {written.data(), kBlocks * kBlock - 100});
+  Write(Path("g"), {written.data(), kBlocks * kBlock});
+  std::unique_ptr<RandomAccessFile> f, g;
+  ASSERT_TRUE(files_->OpenForRead(Path("f"), GetParam(), &f).ok());
+  ASSERT_TRUE(files_->OpenForRead(Path("g"), !GetParam(), &g).ok());
+  AlignedBuffer buffer(2 * kBlocks * kBlock);
+  const auto reads_of = [&] {
+    std::vector<FileRead> reads;
+    for (size_t i = 0; i < 2 * kBlocks; ++i) {
+      const size_t block = (i * 37) % kBlocks;
+      reads.push_back({(i % 2 == 0 ? f : g).get(), block * kBlock, kBlock,
+                       buffer.data() + i * kBlock, 0, Status::IoError("not read")});
+    }
+    return reads;
+  };
+  std::vector<FileRead> reads = reads_of();
+  files_->ReadTogether(&reads);
+  for (const FileRead& read : reads) {
+    ASSERT_TRUE(read.status.ok()) << read.status.ToString();
+    const bool last = read.file == f.get() && read.offset == (kBlocks - 1) * kBlock;
+    ASSERT_EQ(read.read, kBlock - (last ? 100 : 0));
+    ASSERT_EQ(std::memcmp(read.buffer, written.data() + read.offset, read.read), 0);
+  }
+  // One that cannot be done leaves the others alone.
+  reads = reads_of();
+  reads[5].offset = 1000 * kBlock;
+  reads[6].length = 0;
+  files_->ReadTogether(&reads);
+  for (size_t i = 0; i < reads.size(); ++i) EXPECT_TRUE(reads[i].status.ok()) << i;
+  EXPECT_EQ(reads[5].read, 0u);
+  EXPECT_EQ(reads[6].read, 0u);
+  EXPECT_EQ(reads[7].read, kBlock);
+  if (f->direct()) {
+    reads = reads_of();
+    reads[0].offset = 1;
+    files_->ReadTogether(&reads);
+    EXPECT_EQ(reads[0].status.code(), Code::kInvalidArgument);
+    EXPECT_TRUE(reads[2].status.ok());
+  }
+}
+
+TEST_F(PosixFileSystemTest, ThreadsReadTogetherBesideEachOther) {
+  const AlignedBuffer written = Blocks(64);
+  Write(Path("f"), {written.data(), 64 * kBlock});
+  std::unique_ptr<RandomAccessFile> file;
+  ASSERT_TRUE(files_->OpenForRead(Path("f"), true, &file).ok());
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong{0};
+  for (size_t t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      AlignedBuffer buffer(16 * kBlock);
+      for (size_t round = 0; round < 50; ++round) {
+        std::vector<FileRead> reads;
+        for (size_t i = 0; i < 16; ++i) {
+          const size_t block = (t * 7 + round * 5 + i * 11) % 64;
+          reads.push_back(
+              {file.get(), block * kBlock, kBlock, buffer.data() + i * kBlock, 0, Status::Ok()});
+        }
+        files_->ReadTogether(&reads);
+        for (const FileRead& read : reads) {
+          if (std::memcmp(read.buffer, written.data() + read.offset, kBlock) != 0) ++wrong;
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
 }
 
 TEST_P(ReadAndWrite, ReadsTheEndOfAFileThatEndsWithinABlock) {

@@ -47,6 +47,7 @@ class PosixRandomAccessFile final : public RandomAccessFile {
   Status Read(uint64_t offset, size_t length, char* buffer, size_t* read) const override;
   uint64_t size() const override { return size_; }
   bool direct() const override { return direct_.load(std::memory_order_relaxed); }
+  int descriptor() const { return file_.get(); }
 
  private:
   const std::string path_;

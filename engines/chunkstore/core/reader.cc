@@ -137,16 +137,35 @@ namespace {
 
 // All sources of a chunk that does not answer from a munk, newest first.
 std::unique_ptr<EntryCursor> FunkCursor(const StageList& stages, const Funk& funk,
-                                        const ReadContext& context, size_t span) {
+                                        const ReadContext& context, const LogRead& read,
+                                        size_t span) {
   std::vector<std::unique_ptr<EntryCursor>> sources;
   for (const auto& stage : stages.stages) {
     if (!stage->empty()) {
       sources.push_back(std::make_unique<StageIndex::Cursor>(stage->NewCursor()));
     }
   }
-  if (!funk.log->empty()) sources.push_back(funk.log->NewCursor(context, span));
+  if (!funk.log->empty()) sources.push_back(funk.log->NewCursor(context, read, span));
   if (funk.table != nullptr) sources.push_back(funk.table->NewCursor(context, span));
   return NewMergingCursor(std::move(sources));
+}
+
+// What a read of so many rows (0: all) from `position` on wants of the chunk's log. Where there is a
+// table, its index says where they end.
+LogRead WantedOfLog(const Funk& funk, Version version, std::string_view position, uint64_t rows) {
+  LogRead read{version, rows, {}};
+  const RunIndex* index = nullptr;
+  if (rows == 0 || funk.table == nullptr || !funk.table->Index(&index).ok()) return read;
+  uint64_t held = 0;
+  // Of the first block perhaps only the last row is wanted.
+  for (size_t block = index->Find(position) + 1; block < index->blocks.size(); ++block) {
+    if (held >= rows) {
+      read.before = index->first_key(block);
+      return read;
+    }
+    held += index->blocks[block].entries;
+  }
+  return read;
 }
 
 // The bytes that a read of so many rows will probably need of a funk.
@@ -175,7 +194,8 @@ Status Reader::Rows(const Range& range, Version version, const RowFunction& row)
       const uint64_t wanted = range.expected > given ? range.expected - given : range.expected;
       const size_t span = ExpectedSpan(chunk->funk(), wanted);
       if (!chunk->funk().log->warm()) cold_();
-      cursor = FunkCursor(stages, chunk->funk(), state_.read_context(range.fill_cache), span);
+      cursor = FunkCursor(stages, chunk->funk(), state_.read_context(range.fill_cache),
+                          WantedOfLog(chunk->funk(), version, position, wanted), span);
     }
     std::string_view end = range.end;
     if (!chunk->max_key.empty() && (end.empty() || chunk->max_key < end)) end = chunk->max_key;

@@ -1,7 +1,6 @@
 #include "funk/key_index.h"
 
 #include <algorithm>
-#include <unordered_map>
 #include <utility>
 
 #include "kvdyno/base/coding.h"
@@ -208,79 +207,6 @@ void KeyIndex::Cursor::Next() {
 void KeyIndex::Cursor::Seek(std::string_view key, Version version) {
   Enter(index_->size_ == 0 ? 0 : index_->GroupOf(key, version));
   while (valid_ && Compare(key_, item_.version, key, version) < 0) Next();
-}
-
-namespace {
-
-class IndexCursor final : public EntryCursor {
- public:
-  IndexCursor(std::shared_ptr<const KeyIndex> index,
-              const std::vector<std::shared_ptr<const Run>>& runs, const ReadContext& context)
-      : index_(std::move(index)), at_(index_.get()), runs_(runs), context_(context) {}
-
-  void Seek(std::string_view key) override {
-    status_ = {};
-    at_.Seek(key, kNewest);
-    Show();
-  }
-  bool Valid() const override { return valid_; }
-  void Next() override {
-    at_.Next();
-    Show();
-  }
-  const Entry& entry() const override { return entry_; }
-  Status status() const override { return status_; }
-
- private:
-  struct Place {
-    HeldBlock held;
-    uint32_t next = 0;  // where in the block the run's next item is likely to be
-  };
-
-  void Show() {
-    valid_ = false;
-    if (!at_.Valid()) return;
-    const KeyIndex::Item& item = at_.item();
-    const Run& run = *runs_[item.run];
-    Place& place = places_[item.run];
-    BlockView& view = place.held.view;
-    if (view.size() == 0 || place.held.block != item.block) {
-      status_ = run.Hold(context_, item.block, &place.held);
-      if (!status_.ok()) return;
-      place.next = 0;
-    }
-    const auto here = [&] {
-      if (place.next >= view.size()) return false;
-      entry_ = view.at(place.next);
-      return entry_.version == item.version && entry_.key == at_.key();
-    };
-    if (!here()) {
-      place.next = view.LowerBound(at_.key(), item.version);
-      if (!here()) {
-        status_ = run.MissingKey(item.block);
-        return;
-      }
-    }
-    ++place.next;
-    valid_ = true;
-  }
-
-  const std::shared_ptr<const KeyIndex> index_;
-  KeyIndex::Cursor at_;
-  const std::vector<std::shared_ptr<const Run>>& runs_;
-  const ReadContext context_;
-  std::unordered_map<uint32_t, Place> places_;  // by run
-  Entry entry_;
-  bool valid_ = false;
-  Status status_;
-};
-
-}  // namespace
-
-std::unique_ptr<EntryCursor> NewIndexCursor(std::shared_ptr<const KeyIndex> index,
-                                            const std::vector<std::shared_ptr<const Run>>& runs,
-                                            const ReadContext& context) {
-  return std::make_unique<IndexCursor>(std::move(index), runs, context);
 }
 
 }  // namespace chunkstore

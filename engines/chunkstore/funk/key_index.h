@@ -85,10 +85,4 @@ class KeyIndex {
   PrefixWords words_;             // of their first keys
 };
 
-// Walks the index, and of each run holds the block last needed. `runs` are the log's; all must
-// outlive the cursor.
-std::unique_ptr<EntryCursor> NewIndexCursor(std::shared_ptr<const KeyIndex> index,
-                                            const std::vector<std::shared_ptr<const Run>>& runs,
-                                            const ReadContext& context);
-
 }  // namespace chunkstore

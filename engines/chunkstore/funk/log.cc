@@ -276,6 +276,36 @@ class FailedCursor final : public EntryCursor {
   Entry entry_;
 };
 
+// Merges all runs. Those of a log that is not too long are read together first.
+class RunsCursor final : public EntryCursor {
+ public:
+  RunsCursor(const std::vector<std::shared_ptr<const Run>>& runs, ReadContext context, size_t span,
+             uint64_t bytes) {
+    constexpr uint64_t kReadTogether = uint64_t{1} << 20;
+    if (bytes <= kReadTogether) {
+      std::vector<ExtentRef> extents;
+      for (const auto& run : runs) extents.push_back(run->extent());
+      ahead_.Fetch(*context.segments, std::move(extents));
+      context.ahead = &ahead_;
+    }
+    // Newest first: of equal entries the first cursor's counts.
+    std::vector<std::unique_ptr<EntryCursor>> cursors;
+    for (auto run = runs.rbegin(); run != runs.rend(); ++run) {
+      cursors.push_back((*run)->NewCursor(context, std::min(span, (*run)->extent().length)));
+    }
+    merged_ = NewMergingCursor(std::move(cursors));
+  }
+  void Seek(std::string_view key) override { merged_->Seek(key); }
+  bool Valid() const override { return merged_->Valid(); }
+  void Next() override { merged_->Next(); }
+  const Entry& entry() const override { return merged_->entry(); }
+  Status status() const override { return merged_->status(); }
+
+ private:
+  ReadAhead ahead_;
+  std::unique_ptr<EntryCursor> merged_;
+};
+
 }  // namespace
 
 Status Log::Lookup(const ReadContext& context, std::string_view key, uint64_t hash, Version version,
@@ -302,24 +332,18 @@ Status Log::Lookup(const ReadContext& context, std::string_view key, uint64_t ha
   return Status::Ok();
 }
 
-std::unique_ptr<EntryCursor> Log::NewCursor(const ReadContext& context, size_t span) const {
-  std::vector<std::unique_ptr<EntryCursor>> cursors;
-  const bool walks_index = policy_->lookup == LogLookup::kIndex && span < bytes_;
-  if (walks_index) {
+std::unique_ptr<EntryCursor> Log::NewCursor(const ReadContext& context, const LogRead& read,
+                                            size_t span) const {
+  // What one window of blocks holds is best read so whatever the span.
+  constexpr uint64_t kShort = LogCursor::kLargestWindow * kvdyno::kDirectAlignment;
+  if (policy_->lookup == LogLookup::kIndex && (span < bytes_ || bytes_ <= kShort)) {
     const Directory* directory = nullptr;
     if (Status status = Find(context, &directory); !status.ok()) {
       return std::make_unique<FailedCursor>(std::move(status));
     }
-    for (const auto& part : directory->parts) {
-      cursors.push_back(NewIndexCursor(part, runs_, context));
-    }
-  } else {
-    // Newest first: of equal entries the first cursor's counts.
-    for (auto run = runs_.rbegin(); run != runs_.rend(); ++run) {
-      cursors.push_back((*run)->NewCursor(context, std::min(span, (*run)->extent().length)));
-    }
+    return std::make_unique<LogCursor>(directory->parts, runs_, context, read);
   }
-  return NewMergingCursor(std::move(cursors));
+  return std::make_unique<RunsCursor>(runs_, context, span, bytes_);
 }
 
 }  // namespace chunkstore

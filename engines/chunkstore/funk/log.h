@@ -14,6 +14,7 @@
 
 #include "chunkstore/options.h"
 #include "core/entry.h"
+#include "funk/log_cursor.h"
 #include "funk/run.h"
 #include "funk/warmth.h"
 
@@ -61,10 +62,11 @@ class Log {
   // looked through (kIndex: one block; kBloom: whole pieces). `hash` is kvdyno::Hash64 of the key.
   Status Lookup(const ReadContext& context, std::string_view key, uint64_t hash, Version version,
                 std::string* value, LookupResult* result, uint64_t* searched_bytes) const;
-  // All entries in order. With the index only blocks that are needed are read, each run's last
-  // block being kept at hand; with Bloom parts, or where `span` is not smaller than the log, the
-  // runs are merged, each of them read ahead. The log must outlive the cursor.
-  std::unique_ptr<EntryCursor> NewCursor(const ReadContext& context, size_t span) const;
+  // What a read may see, in order, by the index (funk/log_cursor.h). With Bloom parts, or where
+  // `span`, the bytes that the read expects to need, is not smaller than a log of some length, all
+  // entries are given: the runs are merged, each of them read ahead. The log must outlive the cursor.
+  std::unique_ptr<EntryCursor> NewCursor(const ReadContext& context, const LogRead& read,
+                                         size_t span) const;
 
  private:
   struct Directory;  // what finds keys: index or filters

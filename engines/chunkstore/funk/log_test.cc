@@ -11,6 +11,54 @@
 namespace chunkstore::testing {
 namespace {
 
+// Of each key the newest entry that a read at `version` sees.
+Entries SeenAt(const Entries& entries, Version version) {
+  Entries seen;
+  for (const OwnedEntry& entry : entries) {
+    if (entry.version > version || (!seen.empty() && seen.back().key == entry.key)) continue;
+    seen.push_back(entry);
+  }
+  return seen;
+}
+
+// Leaves out what a reader skips: a log may give it, and by the index does not.
+class SeenCursor final : public EntryCursor {
+ public:
+  SeenCursor(std::unique_ptr<EntryCursor> all, Version version)
+      : all_(std::move(all)), version_(version) {}
+  void Seek(std::string_view key) override {
+    has_last_ = false;
+    all_->Seek(key);
+    Skip();
+  }
+  bool Valid() const override { return all_->Valid(); }
+  void Next() override {
+    all_->Next();
+    Skip();
+  }
+  const Entry& entry() const override { return all_->entry(); }
+  Status status() const override { return all_->status(); }
+  size_t skipped() const { return skipped_; }
+
+ private:
+  void Skip() {
+    while (all_->Valid() && (all_->entry().version > version_ ||
+                             (has_last_ && all_->entry().key == std::string_view(last_)))) {
+      ++skipped_;
+      all_->Next();
+    }
+    if (!all_->Valid()) return;
+    last_ = all_->entry().key;
+    has_last_ = true;
+  }
+
+  const std::unique_ptr<EntryCursor> all_;
+  const Version version_;
+  std::string last_;
+  bool has_last_ = false;
+  size_t skipped_ = 0;
+};
+
 class LogTest : public FunkTest {
  protected:
   LogPolicy index_;
@@ -56,10 +104,23 @@ class LogTest : public FunkTest {
       ask(entry.key + '\0', kNewest);
       if (HasFatalFailure()) return 0;
     }
-    for (const size_t span : {size_t{0}, size_t{1000}, SIZE_MAX}) {
-      ExpectCursor(all_, log.NewCursor(context_, span).get());
+    for (const Version version : {kNewest, Version{0}, Version{1}, log.entries() / 2}) {
+      ExpectScans(log, version);
     }
     return searched;
+  }
+  // Whatever a read expects, it sees the same.
+  void ExpectScans(const Log& log, Version version) {
+    const Entries seen = SeenAt(all_, version);
+    const std::string middle = seen.empty() ? "" : seen[seen.size() / 2].key;
+    for (const size_t span : {size_t{0}, size_t{1000}, SIZE_MAX}) {
+      for (const LogRead& read : {LogRead{version, 0, {}}, LogRead{version, 1, {}},
+                                  LogRead{version, 7, {}}, LogRead{version, 7, middle}}) {
+        SeenCursor cursor(log.NewCursor(context_, read, span), version);
+        ExpectCursor(seen, &cursor);
+        if (::testing::Test::HasFatalFailure()) return;
+      }
+    }
   }
 
   Entries all_;  // of every run written
@@ -95,7 +156,8 @@ TEST_F(LogTest, OldLogsStayAsTheyWere) {
     // Versions above are not there.
     Entries expected = all_;
     std::erase_if(expected, [&](const OwnedEntry& entry) { return entry.version > entries; });
-    ExpectCursor(expected, logs[i + 1]->NewCursor(context_, 0).get());
+    SeenCursor cursor(logs[i + 1]->NewCursor(context_, {}, 0), kNewest);
+    ExpectCursor(SeenAt(expected, kNewest), &cursor);
   }
 }
 
@@ -177,7 +239,7 @@ TEST_F(LogTest, ErrorsAreReportedAndPass) {
     files_.SetPlan([](const kvdyno::testing::Call& call) {
       return call.name == "read" ? Status::IoError("read: failed") : Status::Ok();
     });
-    const auto failed = log->NewCursor(context_, 0);
+    const auto failed = log->NewCursor(context_, {}, 0);
     failed->Seek({});
     EXPECT_FALSE(failed->Valid());
     EXPECT_EQ(failed->status().code(), Code::kIoError);
@@ -243,6 +305,34 @@ TEST_F(LogTest, ASavedIndexSparesReadingTheLog) {
   ExpectAll(*log);
 }
 
+// A scan of aged data must not pay for each version, nor wait for one block after the other.
+TEST_F(LogTest, AScanReadsOnlyWhatItSeesAndExpects) {
+  std::vector<Entries> entries(20);
+  for (uint64_t i = 0; i < 400; ++i) {  // each run has a version of twenty keys, one block a key
+    entries[i / 20].push_back(
+        {Numbered("k", 100 + i % 20), std::string(600, 'v'), i + 1, EntryType::kValue});
+  }
+  const auto runs = Write(entries, 512);
+  const auto log = Grow(index_, runs);
+  context_.blocks = nullptr;
+  const auto reads_of = [&](const LogRead& read, size_t rows) {
+    const uint64_t before = segments_->reads();
+    const auto cursor = log->NewCursor(context_, read, 0);
+    cursor->Seek("k105");
+    for (size_t i = 0; i < rows && cursor->Valid(); ++i) {
+      EXPECT_EQ(cursor->entry().version, read.version == kNewest ? 386 + i : 6 + i);
+      cursor->Next();
+    }
+    ExpectOk(cursor->status());
+    return segments_->reads() - before;
+  };
+  EXPECT_EQ(reads_of({kNewest, 10, "k110"}, 5), 5u + 1) << "and the first that is not expected";
+  EXPECT_EQ(reads_of({Version{20}, 10, "k110"}, 5), 5u + 1);
+  EXPECT_EQ(reads_of({kNewest, 10, {}}, 5), 10u);
+  EXPECT_EQ(reads_of({kNewest, 10, {}}, 15), 15u);
+  EXPECT_EQ(reads_of({kNewest, 0, {}}, 1), 15u);
+}
+
 // The blocks' checksums are right, and no index of the run is looked at.
 TEST_F(LogTest, NoticesBlocksThatChangedPlaces) {
   const RunSummary summary = WriteWithTwoBlocksSwapped(EqualEntries());
@@ -254,7 +344,7 @@ TEST_F(LogTest, NoticesBlocksThatChangedPlaces) {
   EXPECT_EQ(
       log->Lookup(context_, key, kvdyno::Hash64(key), kNewest, &value, &result, &searched).code(),
       Code::kCorruption);
-  const auto cursor = log->NewCursor(context_, 0);
+  const auto cursor = log->NewCursor(context_, {}, 0);
   cursor->Seek(key);
   EXPECT_FALSE(cursor->Valid());
   EXPECT_EQ(cursor->status().code(), Code::kCorruption);

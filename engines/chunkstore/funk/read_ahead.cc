@@ -22,7 +22,8 @@ uint64_t EndOf(const ExtentRef& extent) { return extent.offset + extent.length; 
 
 void ReadAhead::Fetch(const Segments& segments, std::vector<ExtentRef> extents) {
   std::sort(extents.begin(), extents.end(), StartsBefore);
-  used_ = 0;
+  spans_.clear();
+  std::vector<SegmentRead> reads;
   for (size_t i = 0; i < extents.size();) {
     ExtentRef all = extents[i++];
     for (; i < extents.size(); ++i) {
@@ -34,17 +35,17 @@ void ReadAhead::Fetch(const Segments& segments, std::vector<ExtentRef> extents) 
       }
       all.length = EndOf(next) - all.offset;
     }
-    if (used_ == spans_.size()) spans_.emplace_back();
-    Span& span = spans_[used_];
-    span.extent = all;
-    if (segments.ReadInto(all, 0, all.length, &span.buffer, &span.bytes).ok()) ++used_;
+    reads.push_back({all, 0, all.length, {}, {}});
+  }
+  segments.ReadTogether(&reads, &buffer_);
+  for (const SegmentRead& read : reads) {
+    if (read.status.ok()) spans_.push_back({read.extent, read.bytes});
   }
 }
 
 std::string_view ReadAhead::Find(const ExtentRef& extent) const {
-  const auto end = spans_.begin() + static_cast<ptrdiff_t>(used_);
   auto at = std::upper_bound(
-      spans_.begin(), end, extent,
+      spans_.begin(), spans_.end(), extent,
       [](const ExtentRef& place, const Span& span) { return StartsBefore(place, span.extent); });
   if (at == spans_.begin()) return {};
   --at;

@@ -1,7 +1,7 @@
 // ReadAhead: short runs that are all needed soon, read together: what lies close to each other in a
 // segment comes with one call. A flush writes the runs of neighbouring chunks side by side, so
 // reorganising neighbours together takes a call per flush instead of one per flush and chunk.
-// One thread. Buffers are kept from one Fetch to the next.
+// One thread. The buffer is kept from one Fetch to the next.
 #pragma once
 
 #include <cstdint>
@@ -26,11 +26,10 @@ class ReadAhead {
  private:
   struct Span {
     ExtentRef extent;  // of whole runs and the gaps between them
-    kvdyno::AlignedBuffer buffer;
     std::string_view bytes;
   };
-  std::vector<Span> spans_;  // the first used_ of them ascending by place; the others are spare
-  size_t used_ = 0;
+  kvdyno::AlignedBuffer buffer_;
+  std::vector<Span> spans_;  // ascending by place
 };
 
 }  // namespace chunkstore

@@ -199,26 +199,44 @@ Status Run::ParseAt(const ReadContext& context, BlockPlace block, std::string_vi
   return Problem("read block", block.offset, Status::Corruption(std::move(problem)));
 }
 
-Status Run::Hold(const ReadContext& context, BlockPlace block, HeldBlock* held) const {
-  const uint64_t place = extent_.offset + block.offset;
-  held->view = {};
-  held->block = block;
-  held->handle = {};
-  if (context.blocks != nullptr) held->handle = context.blocks->Lookup(extent_.segment, place);
-  if (!held->handle) {
-    const ThreadBuffer buffer;
-    std::string_view bytes;
-    BlockView checked;
-    Status status = segments_->ReadInto(extent_, block.offset, block.length, buffer.get(), &bytes);
-    if (status.ok()) status = ParseAt(context, block, bytes, &checked);
-    if (!status.ok()) return status;
-    if (context.blocks != nullptr && context.fill_cache) {
-      held->handle = context.blocks->Insert(extent_.segment, place, bytes);
+Status Run::HoldTogether(const ReadContext& context, std::vector<WantedBlock>* blocks) {
+  std::vector<SegmentRead> reads;
+  std::vector<WantedBlock*> missing;
+  for (WantedBlock& block : *blocks) {
+    const ExtentRef& extent = block.run->extent_;
+    if (context.blocks != nullptr) {
+      block.handle = context.blocks->Lookup(extent.segment, extent.offset + block.place.offset);
+    }
+    if (block.handle) {
+      block.view = BlockView(block.handle.bytes());
     } else {
-      held->copy.assign(bytes);
+      reads.push_back({extent, block.place.offset, block.place.length, {}, {}});
+      missing.push_back(&block);
     }
   }
-  held->view = BlockView(held->handle ? held->handle.bytes() : std::string_view(held->copy));
+  if (missing.empty()) return Status::Ok();
+  const ThreadBuffer buffer;
+  missing.front()->run->segments_->ReadTogether(&reads, buffer.get());
+  for (size_t i = 0; i < missing.size(); ++i) {
+    if (!reads[i].status.ok()) return std::move(reads[i].status);
+    if (Status status = missing[i]->run->Keep(context, reads[i].bytes, missing[i]); !status.ok()) {
+      return status;
+    }
+  }
+  return Status::Ok();
+}
+
+Status Run::Keep(const ReadContext& context, std::string_view bytes, WantedBlock* block) const {
+  BlockView checked;
+  if (Status status = ParseAt(context, block->place, bytes, &checked); !status.ok()) return status;
+  if (context.blocks != nullptr && context.fill_cache) {
+    const uint64_t place = extent_.offset + block->place.offset;
+    block->handle = context.blocks->Insert(extent_.segment, place, bytes);
+    block->view = BlockView(block->handle.bytes());
+  } else {
+    block->copy.assign(bytes);
+    block->view = BlockView(block->copy);
+  }
   return Status::Ok();
 }
 

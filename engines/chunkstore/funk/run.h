@@ -83,12 +83,15 @@ struct LookupResult {
   bool from_cache = true;  // no byte came from disk
 };
 
+class Run;
+
 // A block at hand: pinned in the cache, or a copy where there is none.
-struct HeldBlock {
-  BlockPlace block;
+struct WantedBlock {
+  const Run* run = nullptr;
+  BlockPlace place;  // in the run
   BlockCache::Handle handle;
   std::string copy;
-  BlockView view;  // of one of the two; empty before the first use
+  BlockView view;  // of one of the two
 };
 
 class Run {
@@ -121,8 +124,8 @@ class Run {
   // not needed: a block that was misplaced does not hold the entry, which is Corruption.
   Status LookupInBlock(const ReadContext& context, BlockPlace block, std::string_view key,
                        Version version, std::string* value, LookupResult* result) const;
-  // Makes that block the one held.
-  Status Hold(const ReadContext& context, BlockPlace block, HeldBlock* held) const;
+  // Brings blocks of runs, those that are not cached with reads that are on their way at once.
+  static Status HoldTogether(const ReadContext& context, std::vector<WantedBlock>* blocks);
   // For a log's index that names a block in vain.
   Status MissingKey(BlockPlace block) const;
   // Checks a block's bytes as they came from disk, and that they are this block's: another's would
@@ -141,6 +144,8 @@ class Run {
   // Bytes that were read, with their checksum.
   Status ParseAt(const ReadContext& context, BlockPlace block, std::string_view bytes,
                  BlockView* view) const;
+  // Checks what was read, and puts it where its view can last.
+  Status Keep(const ReadContext& context, std::string_view bytes, WantedBlock* block) const;
   // What the point reads share. `ordinal` is the block's in the index, which may be null. *at_end:
   // entries behind the block's last may be those searched for.
   Status SearchBlock(const ReadContext& context, BlockPlace block, const RunIndex* index,

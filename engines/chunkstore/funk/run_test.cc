@@ -221,8 +221,10 @@ TEST_F(RunTest, ReportsReadErrorsAndRecovers) {
   files_.SetPlan(fail);
   while (cursor->Valid()) cursor->Next();
   EXPECT_EQ(cursor->status().code(), Code::kIoError);
-  HeldBlock held;
-  EXPECT_EQ(run->Hold(context_, summary.index->blocks[0].place(), &held).code(), Code::kIoError);
+  std::vector<WantedBlock> wanted(1);
+  wanted[0].run = run.get();
+  wanted[0].place = summary.index->blocks[0].place();
+  EXPECT_EQ(Run::HoldTogether(context_, &wanted).code(), Code::kIoError);
   files_.SetPlan(nullptr);
   ExpectAll(entries, *run);
 }

@@ -26,6 +26,19 @@ ByteRange WholePages(ByteRange range) {
   return {from, std::max(from, RoundDown(range.to))};
 }
 
+ByteRange AroundPages(ByteRange range) { return {RoundDown(range.from), RoundUp(range.to)}; }
+
+ByteRange PartOf(const ExtentRef& extent, uint64_t offset_in_run, size_t length) {
+  const uint64_t from = extent.offset + offset_in_run;
+  return {from, from + length};
+}
+
+void Reserve(AlignedBuffer* buffer, uint64_t size) {
+  if (buffer->size() >= size) return;
+  *buffer = AlignedBuffer();  // the old one goes first: together they might not fit
+  *buffer = AlignedBuffer(std::max<uint64_t>(RoundUp(size), 4 * kDirectAlignment));
+}
+
 AlignedBuffer& BufferOfThread() {
   thread_local AlignedBuffer buffer;
   return buffer;
@@ -211,31 +224,59 @@ Status Segments::ReadInto(const ExtentRef& extent, uint64_t offset_in_run, size_
   assert(offset_in_run + length <= extent.length);
   OpenFiles::File file;
   if (Status status = open_.Get(extent.segment, &file); !status.ok()) return status;
-  const uint64_t wanted = extent.offset + offset_in_run;
-  uint64_t from = wanted;
-  uint64_t to = wanted + length;
-  if (file->direct()) {
-    from = RoundDown(from);
-    to = RoundUp(to);
-  }
-  if (buffer->size() < to - from) {
-    const uint64_t size = std::max<uint64_t>(RoundUp(to - from), 4 * kDirectAlignment);
-    *buffer = AlignedBuffer();  // the old one goes first: together they might not fit
-    *buffer = AlignedBuffer(size);
-  }
+  const ByteRange wanted = PartOf(extent, offset_in_run, length);
+  const ByteRange asked = file->direct() ? AroundPages(wanted) : wanted;
+  Reserve(buffer, asked.size());
   size_t read = 0;
-  if (Status status = file->Read(from, to - from, buffer->data(), &read); !status.ok()) {
-    return status;
+  Status status = file->Read(asked.from, asked.size(), buffer->data(), &read);
+  if (status.ok()) status = CheckRead(extent, wanted, asked.from, read);
+  if (status.ok()) *bytes = {buffer->data() + (wanted.from - asked.from), length};
+  return status;
+}
+
+void Segments::ReadTogether(std::vector<SegmentRead>* reads, AlignedBuffer* buffer) const {
+  std::vector<OpenFiles::File> files(reads->size());
+  std::vector<kvdyno::FileRead> asked;
+  std::vector<SegmentRead*> askers;
+  size_t total = 0;
+  for (size_t i = 0; i < reads->size(); ++i) {
+    SegmentRead& read = (*reads)[i];
+    assert(read.offset_in_run + read.length <= read.extent.length);
+    read.status = open_.Get(read.extent.segment, &files[i]);
+    if (!read.status.ok()) continue;
+    ByteRange range = PartOf(read.extent, read.offset_in_run, read.length);
+    if (files[i]->direct()) range = AroundPages(range);
+    asked.push_back({files[i].get(), range.from, range.size(), nullptr, 0, {}});
+    askers.push_back(&read);
+    total += RoundUp(range.size());
   }
+  Reserve(buffer, total);
+  char* to = buffer->data();
+  for (kvdyno::FileRead& each : asked) {
+    each.buffer = to;
+    to += RoundUp(each.length);
+  }
+  files_->ReadTogether(&asked);
+  for (size_t i = 0; i < asked.size(); ++i) {
+    SegmentRead& read = *askers[i];
+    const ByteRange wanted = PartOf(read.extent, read.offset_in_run, read.length);
+    read.status = std::move(asked[i].status);
+    if (read.status.ok()) {
+      read.status = CheckRead(read.extent, wanted, asked[i].offset, asked[i].read);
+    }
+    read.bytes = {asked[i].buffer + (wanted.from - asked[i].offset), read.length};
+  }
+}
+
+Status Segments::CheckRead(const ExtentRef& extent, ByteRange wanted, uint64_t from,
+                           size_t read) const {
   reads_.fetch_add(1, std::memory_order_relaxed);
   read_bytes_.fetch_add(read, std::memory_order_relaxed);
-  if (from + read < wanted + length) {
-    return Status::Corruption("read " + PathOf(extent.segment) + " at " + std::to_string(wanted) +
-                              ": expected " + std::to_string(length) + " bytes, got " +
-                              std::to_string(from + read - std::min(from + read, wanted)));
-  }
-  *bytes = {buffer->data() + (wanted - from), length};
-  return Status::Ok();
+  if (from + read >= wanted.to) return Status::Ok();
+  return Status::Corruption("read " + PathOf(extent.segment) + " at " +
+                            std::to_string(wanted.from) + ": expected " +
+                            std::to_string(wanted.size()) + " bytes, got " +
+                            std::to_string(from + read - std::min(from + read, wanted.from)));
 }
 
 Status Segments::Read(const ExtentRef& extent, uint64_t offset_in_run, size_t length,

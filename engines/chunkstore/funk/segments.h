@@ -63,6 +63,16 @@ class ThreadBuffer {
   kvdyno::AlignedBuffer* buffer_;
 };
 
+// One of several reads that are asked for together: bytes of a run. `bytes` lies in the buffer that
+// the call was given.
+struct SegmentRead {
+  ExtentRef extent;
+  uint64_t offset_in_run = 0;
+  size_t length = 0;
+  std::string_view bytes;
+  Status status;
+};
+
 class Segments {
  public:
   // Holes cost a transaction of the file system each, removing a file hardly more than one hole: so
@@ -96,6 +106,8 @@ class Segments {
   // The same without the copy: *bytes lies in *buffer, which grows as needed.
   Status ReadInto(const ExtentRef& extent, uint64_t offset_in_run, size_t length,
                   kvdyno::AlignedBuffer* buffer, std::string_view* bytes) const;
+  // ReadInto for each, several on the way at once.
+  void ReadTogether(std::vector<SegmentRead>* reads, kvdyno::AlignedBuffer* buffer) const;
 
   bool direct() const { return open_.direct(); }  // of reads
   std::string PathOf(uint64_t segment) const { return directory_ + "/" + SegmentName(segment); }
@@ -121,6 +133,8 @@ class Segments {
     RangeSet dead;         // neither in use nor given back; what is in no set may become live
   };
 
+  // What is wrong with a read from `from` that brought `read` bytes; counts it.
+  Status CheckRead(const ExtentRef& extent, ByteRange wanted, uint64_t from, size_t read) const;
   void AddFinished(uint64_t number, uint64_t appended, uint64_t size);
   Status ScanDirectory(bool read_only);
   // Both return whether the space went back; they hold no lock while the file system works.

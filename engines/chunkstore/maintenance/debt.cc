@@ -10,9 +10,9 @@ void Maintenance::SurveyDebt() {
   uint64_t debt = 0;
   for (const Chunk* chunk : state_.map().chunks()) debt += chunk->funk().log_bytes();
   log_debt_ = debt;
-  state_.slowdown_ns_per_byte.store(
-      policy_.SlowdownNsPerByte(debt, policy_.DebtLimit(state_.segments->live_bytes())),
-      std::memory_order_relaxed);
+  debt_limit_ = policy_.DebtLimit(state_.segments->live_bytes(), debt, log_index_bytes_);
+  state_.slowdown_ns_per_byte.store(policy_.SlowdownNsPerByte(debt, debt_limit_),
+                                    std::memory_order_relaxed);
 }
 
 // What is owed is counted once, after the flush: the call ends under steady writes too. A batch at
@@ -39,7 +39,7 @@ Status Maintenance::PayDebt(uint64_t log_bytes_max) {
 // are.
 uint64_t Maintenance::PayOnce(uint64_t log_bytes_max, Status* error) {
   const uint64_t before = log_debt_;
-  const std::vector<Job> jobs = policy_.DueAbove(state_.map(), before, log_bytes_max, kRoundBytes);
+  const std::vector<Job> jobs = policy_.Due(state_.map(), before, log_bytes_max, kRoundBytes);
   if (jobs.empty()) return 0;
   Status status = Reorganise(jobs);
   if (error->ok()) *error = std::move(status);

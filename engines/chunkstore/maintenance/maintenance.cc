@@ -103,9 +103,8 @@ Status Maintenance::Round(bool* worked) {
   }
   if (const Status fatal = state_.fatal(); !fatal.ok()) return fatal;
   SurveyDebt();
-  const uint64_t live = state_.segments->live_bytes();
   // Twice the limit: writers wait until chunks have caught up.
-  const bool overdue = log_debt_ > 2 * policy_.DebtLimit(live);
+  const bool overdue = log_debt_ > 2 * debt_limit_;
   if (const auto stage = overdue ? nullptr : OldestSealed(); stage != nullptr) {
     const Status status = FlushStage(stage);
     state_.SetFlushError(status);
@@ -113,7 +112,7 @@ Status Maintenance::Round(bool* worked) {
     *worked = true;
     SurveyDebt();
   }
-  std::vector<Job> jobs = policy_.Due(state_.map(), log_debt_, live, kRoundBytes);
+  std::vector<Job> jobs = policy_.Due(state_.map(), log_debt_, debt_limit_, kRoundBytes);
   if (jobs.empty()) jobs = SparseJobs();
   if (jobs.empty() && state_.options.background_threads > 0) {
     jobs = policy_.DueForScans(state_.map(), kRoundBytes);
@@ -274,13 +273,16 @@ std::vector<Job> Maintenance::SparseJobs() {
 // Touches every run: once a second is often enough.
 void Maintenance::SurveyIndexes() {
   uint64_t index = 0;
+  uint64_t of_logs = 0;
   for (const Chunk* chunk : state_.map().chunks()) {
     const Funk& funk = chunk->funk();
-    index += sizeof(Chunk) + chunk->min_key.size() + chunk->max_key.size() + funk.log->memory();
+    index += sizeof(Chunk) + chunk->min_key.size() + chunk->max_key.size();
     if (funk.table != nullptr) index += kRunBytes + funk.table->memory();
-    for (const auto& run : funk.log->runs()) index += kRunBytes + run->memory();
+    of_logs += funk.log->memory();
+    for (const auto& run : funk.log->runs()) of_logs += kRunBytes + run->memory();
   }
-  index_bytes_ = index;
+  log_index_bytes_ = of_logs;
+  index_bytes_ = index + of_logs;
 }
 
 // Called before the work; caches give back at once what it needs.

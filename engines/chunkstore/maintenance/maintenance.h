@@ -163,6 +163,8 @@ class Maintenance {
 
   std::atomic<double> drain_seconds_{0};
   std::atomic<uint64_t> log_debt_{0}, munk_bytes_{0}, munks_{0}, index_bytes_{0};
+  uint64_t debt_limit_ = 0;       // as of the last SurveyDebt
+  uint64_t log_index_bytes_ = 0;  // of index_bytes_
 
   std::mutex wake_mutex_;
   std::condition_variable wake_;

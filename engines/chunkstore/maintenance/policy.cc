@@ -21,9 +21,14 @@ uint64_t Policy::LogLimit(const Chunk& chunk) const {
              : limit;
 }
 
-uint64_t Policy::DebtLimit(uint64_t live_bytes) const {
-  if (options_.log_debt_limit != Options::kAuto) return options_.log_debt_limit;
-  return std::max(live_bytes / 3, 8 * options_.stage_size);
+uint64_t Policy::DebtLimit(uint64_t live_bytes, uint64_t debt, uint64_t log_index_bytes) const {
+  const uint64_t limit = options_.log_debt_limit != Options::kAuto
+                             ? options_.log_debt_limit
+                             : std::max(live_bytes / 3, 8 * options_.stage_size);
+  const uint64_t most = options_.memory_budget / 4;
+  if (log_index_bytes <= most) return limit;
+  const double share = static_cast<double>(most) / static_cast<double>(log_index_bytes);
+  return std::min(limit, static_cast<uint64_t>(static_cast<double>(debt) * share));
 }
 
 double Policy::SlowdownNsPerByte(uint64_t debt, uint64_t limit) const {
@@ -64,8 +69,8 @@ std::pair<size_t, size_t> Policy::GroupOf(const ChunkMap& map, size_t at) const 
   return {from, to};
 }
 
-std::vector<Job> Policy::DueAbove(const ChunkMap& map, uint64_t debt, uint64_t limit,
-                                  uint64_t bytes) const {
+std::vector<Job> Policy::Due(const ChunkMap& map, uint64_t debt, uint64_t limit,
+                             uint64_t bytes) const {
   const auto& chunks = map.chunks();
   std::vector<size_t> over, others;
   for (size_t i = 0; i < chunks.size(); ++i) {

@@ -25,21 +25,16 @@ class Policy {
   // A chunk's log limit in bytes. Automatic limits fall to a quarter for a chunk that is mostly
   // scanned: a scan pays for every run of the log.
   uint64_t LogLimit(const Chunk& chunk) const;
-  // Bytes of all logs together at which writers are slowed down.
-  uint64_t DebtLimit(uint64_t live_bytes) const;
+  // Bytes of all logs together at which writers are slowed down, `debt` being what they are now.
+  // Less where the logs' indexes take more than a quarter of the budget, as those of small rows may.
+  uint64_t DebtLimit(uint64_t live_bytes, uint64_t debt, uint64_t log_index_bytes) const;
   // Nanoseconds that a written byte is to be delayed by: none up to the limit, then growing.
   double SlowdownNsPerByte(uint64_t debt, uint64_t limit) const;
 
   // Jobs that are due, in key order, up to about `bytes` of input: the largest debt first, chunks
   // whose log is over its limit, then the largest logs as long as all logs together are over
-  // theirs, each with neighbours that are about as worthwhile; then underfull neighbours.
-  std::vector<Job> Due(const ChunkMap& map, uint64_t debt, uint64_t live_bytes,
-                       uint64_t bytes) const {
-    return DueAbove(map, debt, DebtLimit(live_bytes), bytes);
-  }
-  // The same with this limit of all logs together.
-  std::vector<Job> DueAbove(const ChunkMap& map, uint64_t debt, uint64_t limit,
-                            uint64_t bytes) const;
+  // `limit`, each with neighbours that are about as worthwhile; then underfull neighbours.
+  std::vector<Job> Due(const ChunkMap& map, uint64_t debt, uint64_t limit, uint64_t bytes) const;
 
   // Jobs, in key order, up to about `bytes` of input, for chunks without a munk that are scanned so
   // often that merging the log costs less than what scans spend on it: the one that gains most, and

@@ -59,7 +59,7 @@ class Chunks {
   // Positions of the chunks of each job.
   std::vector<std::vector<size_t>> Due(const Policy& policy, uint64_t bytes = UINT64_MAX) const {
     std::vector<std::vector<size_t>> due;
-    for (const Job& job : policy.Due(*map_, debt_, live_, bytes)) {
+    for (const Job& job : policy.Due(*map_, debt_, policy.DebtLimit(live_, debt_, 0), bytes)) {
       due.emplace_back();
       uint64_t sum = 0;
       for (const Chunk* chunk : job.chunks) {
@@ -121,14 +121,24 @@ TEST(LogLimit, FallsForAScannedChunkWhenAutomatic) {
 
 TEST(DebtLimit, IsTheOptionOrGrowsWithTheData) {
   Options options = Resolved();
-  EXPECT_EQ(Policy(options, false).DebtLimit(1 << 30), 512 * kKiB);
+  const auto limit = [&](uint64_t live) { return Policy(options, false).DebtLimit(live, 0, 0); };
+  EXPECT_EQ(limit(1 << 30), 512 * kKiB);
   options.log_debt_limit = Options::kAuto;
+  EXPECT_EQ(limit(0), 8 * options.stage_size);
+  EXPECT_EQ(limit(8 * options.stage_size), 8 * options.stage_size);
+  EXPECT_LT(limit(1 << 30), uint64_t{1} << 30);
+  EXPECT_EQ(limit(uint64_t{1} << 31), 2 * limit(1 << 30));
+}
+
+TEST(DebtLimit, FallsUntilTheIndexesOfLogsFitTheirPartOfTheBudget) {
+  Options options = Resolved();
+  options.log_debt_limit = 1000 * kKiB;
+  options.memory_budget = 64 * 1024 * kKiB;
+  const uint64_t most = 16 * 1024 * kKiB;
   const Policy policy(options, false);
-  EXPECT_EQ(policy.DebtLimit(0), 8 * options.stage_size);
-  EXPECT_EQ(policy.DebtLimit(8 * options.stage_size), 8 * options.stage_size);
-  const uint64_t large = policy.DebtLimit(1 << 30);
-  EXPECT_LT(large, uint64_t{1} << 30);
-  EXPECT_EQ(policy.DebtLimit(uint64_t{1} << 31), 2 * large);
+  EXPECT_EQ(policy.DebtLimit(0, 900 * kKiB, most), 1000 * kKiB);
+  EXPECT_EQ(policy.DebtLimit(0, 900 * kKiB, 2 * most), 450 * kKiB) << "half as much fits";
+  EXPECT_EQ(policy.DebtLimit(0, 9000 * kKiB, 2 * most), 1000 * kKiB);
 }
 
 TEST(Slowdown, BeginsAtTheLimitAndGrows) {
@@ -300,7 +310,7 @@ TEST(Due, HoldsForRandomChunks) {
       waiting |= sizes[i].log > 0;
     }
     if (waiting) {
-      EXPECT_LE(left, policy.DebtLimit(chunks.live()))
+      EXPECT_LE(left, policy.DebtLimit(chunks.live(), 0, 0))
           << "logs wait though all together are over their limit";
     }
   }

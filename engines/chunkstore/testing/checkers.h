@@ -17,6 +17,7 @@ struct CheckOptions {
   double seconds = 0;          // no round begins after this time; 0: no limit
   int threads = 4;             // of clients, where the checker has several
   int background_threads = 0;  // of the store, where the checker leaves it open
+  uint64_t value_bytes = 500;  // of each row, where the checker leaves it open
   std::string directory;       // on a disk, for checkers that need one; must exist
   std::function<void(const std::string&)> log;  // progress, one line a call; may be empty
 };

@@ -219,7 +219,7 @@ std::string MixedStep(Store* store, uint64_t rows, uint64_t length, Rng* rng) {
 // pages of the store's files that the kernel keeps. The program's own text is not.
 Verdict CheckMemory(const CheckOptions& check) {
   Verdict verdict;
-  constexpr uint64_t kLength = 500;
+  const uint64_t length = check.value_bytes;
   const ScratchDirectory scratch(check.directory);
   const std::string directory = scratch.path() + "/store";
   Options options;
@@ -229,7 +229,7 @@ Verdict CheckMemory(const CheckOptions& check) {
   const MemoryWatch watch(directory);
   std::unique_ptr<Store> store;
   Status status = Store::Open(options, directory, &store);
-  const uint64_t rows = 4 * check.count / kLength;
+  const uint64_t rows = 4 * check.count / length;
   const auto fail = [&](const std::string& what) {
     verdict.Add(Violation("memory", check.seed, what, check.count));
   };
@@ -245,7 +245,7 @@ Verdict CheckMemory(const CheckOptions& check) {
   };
   // A load in order, then a mixture over all rows.
   for (uint64_t row = 0; status.ok() && verdict.ok() && row < rows; row += 10'000) {
-    status = Load(store.get(), row, row + 10'000, kLength);
+    status = Load(store.get(), row, row + 10'000, length);
     tell();
   }
   if (!status.ok()) fail("load: expected ok, got " + status.ToString());
@@ -256,7 +256,7 @@ Verdict CheckMemory(const CheckOptions& check) {
   };
   for (uint64_t step = 0; verdict.ok() && more(step); ++step) {
     for (int i = 0; i < 20'000 && verdict.ok(); ++i) {
-      const std::string wrong = MixedStep(store.get(), rows, kLength, &rng);
+      const std::string wrong = MixedStep(store.get(), rows, length, &rng);
       if (!wrong.empty()) fail(wrong);
     }
     tell();
@@ -264,12 +264,12 @@ Verdict CheckMemory(const CheckOptions& check) {
   // A rest, in which caches borrow what background work leaves; then all of it is needed at once.
   const uint64_t rest = kvdyno::NowNs();
   while (verdict.ok() && SecondsSince(rest) < 5) {
-    const std::string wrong = CheckRow(store.get(), rng.Below(rows), kLength);
+    const std::string wrong = CheckRow(store.get(), rng.Below(rows), length);
     if (!wrong.empty()) fail(wrong);
   }
   tell();
   for (uint64_t row = 0; status.ok() && verdict.ok() && row < rows; row += 10'000) {
-    status = Load(store.get(), row, row + 10'000, kLength);
+    status = Load(store.get(), row, row + 10'000, length);
     tell();
   }
   if (status.ok()) status = store->PayDebt(0);

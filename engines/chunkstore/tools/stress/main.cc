@@ -55,6 +55,7 @@ void PrintHelp(std::FILE* to) {
       "  --seconds S       begin no round after so long (10min, 1h; default: no limit)\n"
       "  --threads N       client threads of the concurrent tests (4)\n"
       "  --background N    background threads of the store (1; power, faults, damage: their own)\n"
+      "  --value-bytes N   of each row, for the test of memory (500)\n"
       "  --directory D     on a disk, for stores and scratch files (.)\n"
       "  --quiet           no progress\n\ntests:\n",
       to);
@@ -94,6 +95,8 @@ bool Parse(int argc, char** argv, Arguments* arguments) {
     const bool is_number = ParseNumber(value, &number);
     if (flag == "--seed" && is_number) {
       options.seed = number;
+    } else if (flag == "--value-bytes" && is_number) {
+      options.value_bytes = number;
     } else if (flag == "--operations" && is_number) {
       options.count = number;
       arguments->count_given = true;

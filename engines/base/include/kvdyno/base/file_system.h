@@ -29,6 +29,16 @@ class RandomAccessFile {
   virtual bool direct() const = 0;
 };
 
+// One of several reads that are asked for together: what RandomAccessFile::Read takes and answers.
+struct FileRead {
+  const RandomAccessFile* file = nullptr;
+  uint64_t offset = 0;
+  size_t length = 0;
+  char* buffer = nullptr;
+  size_t read = 0;
+  Status status;
+};
+
 // Sequential writes. One thread at a time. Destroying it closes it without a sync.
 class WritableFile {
  public:
@@ -74,6 +84,9 @@ class FileSystem {
   // such thing, the file is opened buffered, with random-access advice (direct() tells).
   virtual Status OpenForRead(const std::string& path, bool direct,
                              std::unique_ptr<RandomAccessFile>* file) = 0;
+  // Reads of files that this opened, each as its Read would do it, several on the way at once where
+  // the machine can. In turn unless overridden.
+  virtual void ReadTogether(std::vector<FileRead>* reads);
   // Creates or empties. The same rule for `direct`; alignment is then asked for all the same.
   virtual Status Create(const std::string& path, bool direct,
                         std::unique_ptr<WritableFile>* file) = 0;
