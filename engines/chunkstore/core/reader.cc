@@ -194,7 +194,9 @@ Status Reader::Rows(const Range& range, Version version, const RowFunction& row)
       const uint64_t wanted = range.expected > given ? range.expected - given : range.expected;
       const size_t span = ExpectedSpan(chunk->funk(), wanted);
       if (!chunk->funk().log->warm()) cold_();
-      cursor = FunkCursor(stages, chunk->funk(), state_.read_context(range.fill_cache),
+      ReadContext context = state_.read_context(range.fill_cache);
+      context.log_reads = &chunk->heat.log_reads;
+      cursor = FunkCursor(stages, chunk->funk(), context,
                           WantedOfLog(chunk->funk(), version, position, wanted), span);
     }
     std::string_view end = range.end;

@@ -288,6 +288,7 @@ class RunsCursor final : public EntryCursor {
       ahead_.Fetch(*context.segments, std::move(extents));
       context.ahead = &ahead_;
     }
+    context.CountLogReads(runs.size());
     // Newest first: of equal entries the first cursor's counts.
     std::vector<std::unique_ptr<EntryCursor>> cursors;
     for (auto run = runs.rbegin(); run != runs.rend(); ++run) {

@@ -215,6 +215,7 @@ Status Run::HoldTogether(const ReadContext& context, std::vector<WantedBlock>* b
     }
   }
   if (missing.empty()) return Status::Ok();
+  context.CountLogReads(missing.size());
   const ThreadBuffer buffer;
   missing.front()->run->segments_->ReadTogether(&reads, buffer.get());
   for (size_t i = 0; i < missing.size(); ++i) {

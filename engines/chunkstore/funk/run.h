@@ -26,6 +26,14 @@ struct ReadContext {
   bool fill_cache = true;
   bool verify_checksums = true;
   const ReadAhead* ahead = nullptr;  // null: nothing was read ahead for cursors
+  // Grows, roughly, by the reads of the disk that a log's cursor needs; null: nobody asks.
+  std::atomic<uint32_t>* log_reads = nullptr;
+
+  void CountLogReads(size_t reads) const {
+    if (log_reads == nullptr) return;
+    log_reads->store(log_reads->load(std::memory_order_relaxed) + static_cast<uint32_t>(reads),
+                     std::memory_order_relaxed);
+  }
 };
 
 // A key of a run and the block it is in, for the log's index.

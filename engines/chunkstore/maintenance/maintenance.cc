@@ -26,14 +26,10 @@ uint64_t ThreadCpuNs() {
   return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec);
 }
 
-bool IsAutomatic(const Options& given) {
-  return given.log_limit == Options::kAuto && given.munk_log_limit == Options::kAuto;
-}
-
 }  // namespace
 
-Maintenance::Maintenance(State* state, Writer* writer, const Options& given)
-    : state_(*state), writer_(*writer), policy_(state->options, IsAutomatic(given)) {
+Maintenance::Maintenance(State* state, Writer* writer)
+    : state_(*state), writer_(*writer), policy_(state->options) {
   const auto share = [](uint64_t size) {
     return CacheShare{size == Options::kAdaptive ? 0 : size, size == Options::kAdaptive};
   };
@@ -115,7 +111,7 @@ Status Maintenance::Round(bool* worked) {
   std::vector<Job> jobs = policy_.Due(state_.map(), log_debt_, debt_limit_, kRoundBytes);
   if (jobs.empty()) jobs = SparseJobs();
   if (jobs.empty() && state_.options.background_threads > 0) {
-    jobs = policy_.DueForScans(state_.map(), kRoundBytes);
+    jobs = policy_.DueForScans(state_.map(), kLeisureBytes);
   }
   if (!jobs.empty()) {
     job_error_ = Reorganise(jobs);

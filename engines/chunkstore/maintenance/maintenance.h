@@ -24,12 +24,14 @@ namespace chunkstore {
 class PieceWriter;
 
 inline constexpr uint64_t kRoundBytes = uint64_t{32} << 20;  // input of a round's jobs
+// The same where they only save later work: whoever pays debt waits for the round.
+inline constexpr uint64_t kLeisureBytes = uint64_t{8} << 20;
 inline constexpr uint64_t kRoundsAlone = 20;  // a chunk that failed is left alone for so many
 
 class Maintenance {
  public:
   // `given`: the options before automatic values were resolved.
-  Maintenance(State* state, Writer* writer, const Options& given);
+  Maintenance(State* state, Writer* writer);
   ~Maintenance();
 
   // Background threads, if there are any; one of them first gives back the space that a crash left

@@ -9,16 +9,10 @@ namespace {
 constexpr double kFill = 0.7;  // of the chunk size: what a new piece is filled to
 }  // namespace
 
-Policy::Policy(const Options& resolved, bool automatic_log_limit)
-    : options_(resolved), automatic_log_limit_(automatic_log_limit) {}
+Policy::Policy(const Options& resolved) : options_(resolved) {}
 
 uint64_t Policy::LogLimit(const Chunk& chunk) const {
-  const uint64_t limit = chunk.munk() != nullptr ? options_.munk_log_limit : options_.log_limit;
-  const uint32_t scans = chunk.heat.scans.load(std::memory_order_relaxed);
-  const uint32_t reads = chunk.heat.reads.load(std::memory_order_relaxed);
-  return automatic_log_limit_ && chunk.munk() == nullptr && scans > 4 && scans > reads / 4
-             ? limit / 4
-             : limit;
+  return chunk.munk() != nullptr ? options_.munk_log_limit : options_.log_limit;
 }
 
 uint64_t Policy::DebtLimit(uint64_t live_bytes, uint64_t debt, uint64_t log_index_bytes) const {
@@ -123,23 +117,21 @@ std::vector<Job> Policy::Due(const ChunkMap& map, uint64_t debt, uint64_t limit,
 }
 
 std::vector<Job> Policy::DueForScans(const ChunkMap& map, uint64_t bytes) const {
-  // A scan needs a block of about every run of the log; a call for one costs as much as this many
-  // bytes that are read or written in large pieces.
-  constexpr double kBytesPerCall = 32 << 10;
-  constexpr uint32_t kScans = 2;  // since the last halvings: one that passes by is no reason
+  // A read of one block beside others takes about as long as rewriting this much.
+  constexpr double kBytesPerRead = 4 << 10;
   std::vector<Chunk*> worth;
   double most = 0;
   size_t first = 0;  // in worth: the chunk that gains most
   for (Chunk* chunk : map.chunks()) {
     const Funk& funk = chunk->funk();
-    const uint32_t scans = chunk->heat.scans.load(std::memory_order_relaxed);
-    if (funk.log->empty() || scans < kScans || chunk->munk() != nullptr) continue;
+    const uint32_t reads = chunk->heat.log_reads.load(std::memory_order_relaxed);
+    if (funk.log->empty() || reads == 0 || chunk->munk() != nullptr) continue;
     if (chunk->failed_rounds > 0) continue;
-    const double saved = kBytesPerCall * scans * static_cast<double>(funk.log->runs().size());
     const auto cost = static_cast<double>(funk.bytes() + funk.table_bytes());
-    if (saved < cost) continue;
-    if (saved / cost > most) {
-      most = saved / cost;
+    const double spent = kBytesPerRead * reads / cost;
+    if (spent < 1) continue;
+    if (spent > most) {
+      most = spent;
       first = worth.size();
     }
     worth.push_back(chunk);

@@ -20,11 +20,9 @@ struct Job {
 
 class Policy {
  public:
-  Policy(const Options& resolved, bool automatic_log_limit);
+  explicit Policy(const Options& resolved);
 
-  // A chunk's log limit in bytes. Automatic limits fall to a quarter for a chunk that is mostly
-  // scanned: a scan pays for every run of the log.
-  uint64_t LogLimit(const Chunk& chunk) const;
+  uint64_t LogLimit(const Chunk& chunk) const;  // bytes
   // Bytes of all logs together at which writers are slowed down, `debt` being what they are now.
   // Less where the logs' indexes take more than a quarter of the budget, as those of small rows may.
   uint64_t DebtLimit(uint64_t live_bytes, uint64_t debt, uint64_t log_index_bytes) const;
@@ -36,9 +34,9 @@ class Policy {
   // `limit`, each with neighbours that are about as worthwhile; then underfull neighbours.
   std::vector<Job> Due(const ChunkMap& map, uint64_t debt, uint64_t limit, uint64_t bytes) const;
 
-  // Jobs, in key order, up to about `bytes` of input, for chunks without a munk that are scanned so
-  // often that merging the log costs less than what scans spend on it: the one that gains most, and
-  // such after it.
+  // Jobs, in key order, up to about `bytes` of input, for chunks without a munk on whose logs scans
+  // have spent as much as merging costs: the one with most, and such after it. What is spent before
+  // is at most what a merge at the right moment would have cost too, however many scans follow.
   std::vector<Job> DueForScans(const ChunkMap& map, uint64_t bytes) const;
 
   // Bytes of logs that neighbours together may have to be reorganised as a group: logs that are
@@ -53,7 +51,6 @@ class Policy {
   // The neighbours, as positions [from, to), to reorganise with the chunk at that position.
   std::pair<size_t, size_t> GroupOf(const ChunkMap& map, size_t at) const;
   Options options_;
-  bool automatic_log_limit_;
 };
 
 }  // namespace chunkstore

@@ -28,7 +28,6 @@ Options Resolved() {
 struct Sizes {
   uint64_t table = 0;
   uint64_t log = 0;
-  size_t runs = 1;  // that the log consists of
 };
 
 // Chunks "", "k0001", "k0002", … with files of these sizes.
@@ -38,9 +37,7 @@ class Chunks {
     for (size_t i = 0; i < sizes.size(); ++i) {
       auto funk = std::make_unique<Funk>();
       std::vector<std::shared_ptr<const Run>> runs;
-      for (size_t run = 0; sizes[i].log > 0 && run < sizes[i].runs; ++run) {
-        runs.push_back(RunOf(sizes[i].log / sizes[i].runs));
-      }
+      if (sizes[i].log > 0) runs.push_back(RunOf(sizes[i].log));
       funk->log = std::make_shared<Log>(&policy_, std::move(runs));
       if (sizes[i].table > 0) funk->table = RunOf(sizes[i].table);
       owned_.push_back(std::make_unique<Chunk>(
@@ -95,33 +92,16 @@ class Chunks {
 using Positions = std::vector<std::vector<size_t>>;
 
 TEST(LogLimit, IsLargerWithAMunk) {
-  const Policy policy(Resolved(), false);
+  const Policy policy(Resolved());
   Chunks chunks({Sizes{}});
   EXPECT_EQ(policy.LogLimit(chunks[0]), 32 * kKiB);
   chunks[0].Exchange(new Munk("", ""));
   EXPECT_EQ(policy.LogLimit(chunks[0]), 320 * kKiB);
 }
 
-TEST(LogLimit, FallsForAScannedChunkWhenAutomatic) {
-  const Policy automatic(Resolved(), true), given(Resolved(), false);
-  Chunks chunks({Sizes{}});
-  chunks[0].heat.scans = 5;
-  chunks[0].heat.reads = 10;
-  EXPECT_EQ(automatic.LogLimit(chunks[0]), 8 * kKiB);
-  EXPECT_EQ(given.LogLimit(chunks[0]), 32 * kKiB);
-  chunks[0].heat.reads = 1000;
-  EXPECT_EQ(automatic.LogLimit(chunks[0]), 32 * kKiB) << "mostly read by key";
-  chunks[0].heat.scans = 4;
-  chunks[0].heat.reads = 0;
-  EXPECT_EQ(automatic.LogLimit(chunks[0]), 32 * kKiB) << "hardly used";
-  chunks[0].heat.scans = 1000;
-  chunks[0].Exchange(new Munk("", ""));
-  EXPECT_EQ(automatic.LogLimit(chunks[0]), 320 * kKiB) << "scans go to the munk";
-}
-
 TEST(DebtLimit, IsTheOptionOrGrowsWithTheData) {
   Options options = Resolved();
-  const auto limit = [&](uint64_t live) { return Policy(options, false).DebtLimit(live, 0, 0); };
+  const auto limit = [&](uint64_t live) { return Policy(options).DebtLimit(live, 0, 0); };
   EXPECT_EQ(limit(1 << 30), 512 * kKiB);
   options.log_debt_limit = Options::kAuto;
   EXPECT_EQ(limit(0), 8 * options.stage_size);
@@ -135,14 +115,14 @@ TEST(DebtLimit, FallsUntilTheIndexesOfLogsFitTheirPartOfTheBudget) {
   options.log_debt_limit = 1000 * kKiB;
   options.memory_budget = 64 * 1024 * kKiB;
   const uint64_t most = 16 * 1024 * kKiB;
-  const Policy policy(options, false);
+  const Policy policy(options);
   EXPECT_EQ(policy.DebtLimit(0, 900 * kKiB, most), 1000 * kKiB);
   EXPECT_EQ(policy.DebtLimit(0, 900 * kKiB, 2 * most), 450 * kKiB) << "half as much fits";
   EXPECT_EQ(policy.DebtLimit(0, 9000 * kKiB, 2 * most), 1000 * kKiB);
 }
 
 TEST(Slowdown, BeginsAtTheLimitAndGrows) {
-  const Policy policy(Resolved(), false);
+  const Policy policy(Resolved());
   EXPECT_EQ(policy.SlowdownNsPerByte(0, 1000), 0);
   EXPECT_EQ(policy.SlowdownNsPerByte(1000, 1000), 0);
   double last = 0;
@@ -155,14 +135,14 @@ TEST(Slowdown, BeginsAtTheLimitAndGrows) {
 }
 
 TEST(Due, NothingWhenAllIsWithinLimits) {
-  const Policy policy(Resolved(), false);
+  const Policy policy(Resolved());
   EXPECT_EQ(Chunks({Sizes{}}).Due(policy), Positions{});
   EXPECT_EQ(Chunks({{40 * kKiB, 32 * kKiB}, {40 * kKiB, 0}, {0, 20 * kKiB}}).Due(policy),
             Positions{});
 }
 
 TEST(Due, TheLargestLogFirst) {
-  const Policy policy(Resolved(), false);
+  const Policy policy(Resolved());
   const Chunks chunks({{90 * kKiB, 33 * kKiB},
                        {40 * kKiB, 50 * kKiB},
                        {40 * kKiB, 10 * kKiB},
@@ -175,7 +155,7 @@ TEST(Due, TheLargestLogFirst) {
 }
 
 TEST(Due, ALogWithAMunkMayGrow) {
-  const Policy policy(Resolved(), false);
+  const Policy policy(Resolved());
   Chunks chunks({{40 * kKiB, 100 * kKiB}, {40 * kKiB, 60 * kKiB}});
   chunks[0].Exchange(new Munk(chunks[0].min_key, chunks[0].max_key));
   EXPECT_EQ(chunks.Due(policy), (Positions{{1}}));
@@ -186,7 +166,7 @@ TEST(Due, ALogWithAMunkMayGrow) {
 TEST(Due, DebtTakesTheLargestLogs) {
   Options options = Resolved();
   options.log_debt_limit = 50 * kKiB;
-  const Policy policy(options, false);
+  const Policy policy(options);
   const Chunks chunks({{60 * kKiB, 10 * kKiB},
                        {60 * kKiB, 30 * kKiB},
                        {90 * kKiB, 20 * kKiB},
@@ -197,13 +177,13 @@ TEST(Due, DebtTakesTheLargestLogs) {
 }
 
 TEST(Due, ALimitMayBeGiven) {
-  const Policy policy(Resolved(), false);
+  const Policy policy(Resolved());
   const Chunks chunks({{60 * kKiB, 10 * kKiB},
                        {60 * kKiB, 30 * kKiB},
                        {90 * kKiB, 20 * kKiB},
                        {60 * kKiB, 25 * kKiB}});
   const auto jobs = [&](uint64_t limit) {
-    return policy.DueAbove(chunks.map(), chunks.debt(), limit, UINT64_MAX).size();
+    return policy.Due(chunks.map(), chunks.debt(), limit, UINT64_MAX).size();
   };
   EXPECT_EQ(jobs(chunks.debt()), 0u);
   EXPECT_EQ(jobs(chunks.debt() - 1), 1u);
@@ -213,7 +193,7 @@ TEST(Due, ALimitMayBeGiven) {
 
 // Neighbours whose rewriting gains about as much go along, for their logs are read together.
 TEST(Due, TakesNeighboursAlong) {
-  const Policy policy(Resolved(), false);
+  const Policy policy(Resolved());
   Chunks chunks({{40 * kKiB, 30 * kKiB},
                  {40 * kKiB, 10 * kKiB},
                  {40 * kKiB, 30 * kKiB},
@@ -230,7 +210,7 @@ TEST(Due, TakesNeighboursAlong) {
 }
 
 TEST(Due, GroupsAreNoLargerThanWhatIsReadAtOnce) {
-  const Policy policy(Resolved(), false);
+  const Policy policy(Resolved());
   std::vector<Sizes> sizes(20, {60 * kKiB, 31 * kKiB});
   sizes[0].log = 33 * kKiB;
   const uint64_t most = (policy.GroupBytes() - sizes[0].log) / sizes[1].log + 1;
@@ -241,13 +221,13 @@ TEST(Due, GroupsAreNoLargerThanWhatIsReadAtOnce) {
 TEST(Due, OwnLimitsCountTowardsTheDebt) {
   Options options = Resolved();
   options.log_debt_limit = 50 * kKiB;
-  const Policy policy(options, false);
+  const Policy policy(options);
   const Chunks chunks({{60 * kKiB, 10 * kKiB}, {60 * kKiB, 40 * kKiB}, {60 * kKiB, 20 * kKiB}});
   EXPECT_EQ(chunks.Due(policy), (Positions{{1}}));
 }
 
 TEST(Due, LeavesChunksAloneThatFailed) {
-  const Policy policy(Resolved(), false);
+  const Policy policy(Resolved());
   Chunks chunks({{40 * kKiB, 50 * kKiB}, {40 * kKiB, 40 * kKiB}, {kKiB, 0}, {kKiB, 0}});
   chunks[0].failed_rounds = 3;
   chunks[2].failed_rounds = 1;
@@ -258,7 +238,7 @@ TEST(Due, LeavesChunksAloneThatFailed) {
 }
 
 TEST(Due, MergesNeighboursThatFitWell) {
-  const Policy policy(Resolved(), false);
+  const Policy policy(Resolved());
   // Below a quarter of the chunk size, and together not so full that they are split again soon.
   EXPECT_EQ(Chunks({{15 * kKiB, 0}, {29 * kKiB, 0}}).Due(policy), (Positions{{0, 1}}));
   EXPECT_EQ(Chunks({{29 * kKiB, 0}, {15 * kKiB, 0}}).Due(policy), (Positions{{0, 1}}));
@@ -269,7 +249,7 @@ TEST(Due, MergesNeighboursThatFitWell) {
 }
 
 TEST(Due, AChunkHasOneJobAtATime) {
-  const Policy policy(Resolved(), false);
+  const Policy policy(Resolved());
   EXPECT_EQ(Chunks({{kKiB, 0}, {kKiB, 0}, {kKiB, 0}, {kKiB, 0}, {kKiB, 0}}).Due(policy),
             (Positions{{0, 1}, {2, 3}}));
   EXPECT_EQ(Chunks({{kKiB, 0}, {kKiB, 40 * kKiB}, {kKiB, 0}}).Due(policy), (Positions{{1}}));
@@ -281,7 +261,7 @@ TEST(Due, HoldsForRandomChunks) {
     Rng rng(seed);
     Options options = Resolved();
     options.log_debt_limit = rng.Pick({Options::kAuto, 100 * kKiB, 1024 * kKiB});
-    const Policy policy(options, rng.OneIn(2));
+    const Policy policy(options);
     std::vector<Sizes> sizes(rng.Skewed(60));
     for (Sizes& size : sizes) {
       size.table = rng.OneIn(4) ? 0 : rng.Below(64 * kKiB);
@@ -290,7 +270,6 @@ TEST(Due, HoldsForRandomChunks) {
     Chunks chunks(sizes);
     for (size_t i = 0; i < sizes.size(); ++i) {
       chunks[i].failed_rounds = rng.OneIn(9) ? 1 : 0;
-      chunks[i].heat.scans = static_cast<uint32_t>(rng.Below(10));
     }
     const Positions due = chunks.Due(policy);
     std::vector<bool> taken(sizes.size());
@@ -317,7 +296,7 @@ TEST(Due, HoldsForRandomChunks) {
 }
 
 TEST(PieceBytes, CutsOnlyWhatDoesNotFit) {
-  const Policy policy(Resolved(), false);
+  const Policy policy(Resolved());
   const uint64_t chunk = 64 * kKiB;
   EXPECT_GE(policy.PieceBytes(0), chunk);
   EXPECT_GE(policy.PieceBytes(chunk), chunk);
@@ -330,14 +309,13 @@ TEST(PieceBytes, CutsOnlyWhatDoesNotFit) {
   }
 }
 
-TEST(DueForScans, WhenScansSpendMoreThanAMergeCosts) {
-  const Policy policy(Resolved(), false);
-  // By position: what is worth it, scanned too rarely, with few runs, without a log.
-  Chunks chunks({{1024 * kKiB, 1024 * kKiB, 64},
-                 {1024 * kKiB, 1024 * kKiB, 64},
-                 {1024 * kKiB, 1024 * kKiB, 2},
+TEST(DueForScans, OnceScansHaveSpentWhatAMergeCosts) {
+  const Policy policy(Resolved());
+  // By position: what is worth it, read too rarely, without a log, with a larger log.
+  Chunks chunks({{1024 * kKiB, 1024 * kKiB},
+                 {1024 * kKiB, 1024 * kKiB},
                  {1024 * kKiB, 0},
-                 {1024 * kKiB, 2048 * kKiB, 64}});
+                 {1024 * kKiB, 2048 * kKiB}});
   const auto due = [&](uint64_t bytes) {
     std::vector<size_t> positions;
     for (const Job& job : policy.DueForScans(chunks.map(), bytes)) {
@@ -347,17 +325,17 @@ TEST(DueForScans, WhenScansSpendMoreThanAMergeCosts) {
     return positions;
   };
   EXPECT_EQ(due(UINT64_MAX), std::vector<size_t>{}) << "nobody scans";
-  for (size_t i = 0; i < 5; ++i) chunks[i].heat.scans = i == 1 ? 1 : 3;
-  EXPECT_EQ(due(UINT64_MAX), (std::vector<size_t>{0, 4}));
+  for (size_t i = 0; i < 4; ++i) chunks[i].heat.log_reads = i == 1 ? 100 : 1100;
+  EXPECT_EQ(due(UINT64_MAX), (std::vector<size_t>{0, 3}));
   EXPECT_EQ(due(1), std::vector<size_t>{0}) << "the most worthwhile";
   chunks[0].Exchange(new Munk("", ""));
-  EXPECT_EQ(due(UINT64_MAX), std::vector<size_t>{4}) << "a munk serves its scans";
-  chunks[4].failed_rounds = 1;
+  EXPECT_EQ(due(UINT64_MAX), std::vector<size_t>{3}) << "a munk serves its scans";
+  chunks[3].failed_rounds = 1;
   EXPECT_EQ(due(UINT64_MAX), std::vector<size_t>{});
 }
 
 TEST(AppendedEnough, WhenAMunkIsMostlyNews) {
-  const Policy policy(Resolved(), false);
+  const Policy policy(Resolved());
   Munk munk("", "");
   for (uint64_t i = 0; i < 200; ++i) {
     const std::string key = std::to_string(1000 + i);
@@ -380,7 +358,7 @@ TEST(AppendedEnough, WhenAMunkIsMostlyNews) {
 
 // Of rows this small, what the list needs for each is most of the munk.
 TEST(AppendedEnough, ForTheSmallestRowsToo) {
-  const Policy policy(Resolved(), false);
+  const Policy policy(Resolved());
   Munk munk("", "");
   for (uint64_t i = 0; i < 1000; ++i)
     munk.Fill({std::to_string(1000 + i), "", i + 1, EntryType::kValue});

@@ -15,7 +15,7 @@ Status Store::Open(const Options& options, const std::string& directory,
   if (const Status status = ResolveOptions(options, MemoryCap(), &resolved); !status.ok()) {
     return status;
   }
-  auto opened = std::make_unique<StoreImpl>(options, resolved, directory);
+  auto opened = std::make_unique<StoreImpl>(resolved, directory);
   if (const Status status = opened->Recover(); !status.ok()) {
     // To a caller NotFound means a key; here it was a file.
     return status.not_found() ? Status::IoError(status.message()) : status;
@@ -24,12 +24,11 @@ Status Store::Open(const Options& options, const std::string& directory,
   return Status::Ok();
 }
 
-StoreImpl::StoreImpl(const Options& given, const Options& resolved, const std::string& directory)
+StoreImpl::StoreImpl(const Options& resolved, const std::string& directory)
     : state_(resolved),
       reader_(&state_, [this] { WakeMaintenance(); }),
       writer_(
-          &state_, [this] { return maintenance_->Work(); }, [this] { WakeMaintenance(); }),
-      given_(given) {
+          &state_, [this] { return maintenance_->Work(); }, [this] { WakeMaintenance(); }) {
   state_.directory = directory;
   state_.files = resolved.file_system;
   state_.log_policy = {
@@ -184,7 +183,7 @@ Status StoreImpl::RecoverRing() {
   list->stages.assign(ring.stages.rbegin(), ring.stages.rend());
   delete state_.stages.exchange(list.release());
   state_.next_sequence = std::max(ring.sequence, manifest.flushed_sequence) + 1;
-  maintenance_ = std::make_unique<Maintenance>(&state_, &writer_, given_);
+  maintenance_ = std::make_unique<Maintenance>(&state_, &writer_);
   if (options.read_only) {
     state_.clock.store(std::max(manifest.flushed_version, ring.last));
     return Status::Ok();

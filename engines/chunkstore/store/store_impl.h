@@ -17,7 +17,7 @@ namespace chunkstore {
 
 class StoreImpl final : public Store {
  public:
-  StoreImpl(const Options& given, const Options& resolved, const std::string& directory);
+  StoreImpl(const Options& resolved, const std::string& directory);
   ~StoreImpl() override;
   Status Recover();
 
@@ -61,7 +61,6 @@ class StoreImpl final : public Store {
   Reader reader_;
   Writer writer_;
   std::unique_ptr<Maintenance> maintenance_;
-  const Options given_;
   RecoveryReport recovery_;
   std::shared_ptr<const Warmth> warmth_;  // null: none; its logs use it until they are warm
   std::unique_ptr<kvdyno::DirectoryLock> lock_;

@@ -82,7 +82,7 @@ struct Options {
   double bloom_bits = 10;
   // Bytes of a chunk's log above which table and log are merged; without and with a munk. 4 KiB
   // and more. Larger: fewer rewrites, more to search and more disk space.
-  // kAuto: the chunk size, and ten times that with a munk; both adapt to how the chunk is read.
+  // kAuto: the chunk size, and ten times that with a munk.
   uint64_t log_limit = kAuto;
   uint64_t munk_log_limit = kAuto;
   // Bytes of all logs together at which writers are slowed down; at twice that they wait.
