@@ -41,9 +41,8 @@ bool ReadRound(aio_context_t queue, std::vector<iocb>* round) {
   std::array<io_event, 32> events;
   for (long done = 0; done < submitted;) {
     const long left = std::min<long>(submitted - done, static_cast<long>(events.size()));
-    const long got = Uninterrupted([&] {
-      return ::syscall(SYS_io_getevents, queue, left, left, events.data(), nullptr);
-    });
+    const long got = Uninterrupted(
+        [&] { return ::syscall(SYS_io_getevents, queue, left, left, events.data(), nullptr); });
     if (got <= 0) {  // destroying it waits for what is on its way
       ::syscall(SYS_io_destroy, queue);
       return false;

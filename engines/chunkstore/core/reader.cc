@@ -150,8 +150,8 @@ std::unique_ptr<EntryCursor> FunkCursor(const StageList& stages, const Funk& fun
   return NewMergingCursor(std::move(sources));
 }
 
-// What a read of so many rows (0: all) from `position` on wants of the chunk's log. Where there is a
-// table, its index says where they end.
+// What a read of so many rows (0: all) from `position` on wants of the chunk's log. Where there is
+// a table, its index says where they end.
 LogRead WantedOfLog(const Funk& funk, Version version, std::string_view position, uint64_t rows) {
   LogRead read{version, rows, {}};
   const RunIndex* index = nullptr;

@@ -64,7 +64,8 @@ class Log {
                 std::string* value, LookupResult* result, uint64_t* searched_bytes) const;
   // What a read may see, in order, by the index (funk/log_cursor.h). With Bloom parts, or where
   // `span`, the bytes that the read expects to need, is not smaller than a log of some length, all
-  // entries are given: the runs are merged, each of them read ahead. The log must outlive the cursor.
+  // entries are given: the runs are merged, each of them read ahead. The log must outlive the
+  // cursor.
   std::unique_ptr<EntryCursor> NewCursor(const ReadContext& context, const LogRead& read,
                                          size_t span) const;
 

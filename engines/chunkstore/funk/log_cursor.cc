@@ -34,8 +34,8 @@ KeyIndex::Cursor* LogCursor::Least() {
   KeyIndex::Cursor* least = nullptr;
   for (KeyIndex::Cursor& cursor : cursors_) {
     if (!cursor.Valid()) continue;
-    if (least == nullptr || Compare(cursor.key(), cursor.item().version, least->key(),
-                                    least->item().version) < 0) {
+    if (least == nullptr ||
+        Compare(cursor.key(), cursor.item().version, least->key(), least->item().version) < 0) {
       least = &cursor;
     }
   }

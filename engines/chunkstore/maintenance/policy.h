@@ -24,7 +24,8 @@ class Policy {
 
   uint64_t LogLimit(const Chunk& chunk) const;  // bytes
   // Bytes of all logs together at which writers are slowed down, `debt` being what they are now.
-  // Less where the logs' indexes take more than a quarter of the budget, as those of small rows may.
+  // Less where the logs' indexes take more than a quarter of the budget, as those of small rows
+  // may.
   uint64_t DebtLimit(uint64_t live_bytes, uint64_t debt, uint64_t log_index_bytes) const;
   // Nanoseconds that a written byte is to be delayed by: none up to the limit, then growing.
   double SlowdownNsPerByte(uint64_t debt, uint64_t limit) const;

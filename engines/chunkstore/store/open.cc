@@ -27,8 +27,7 @@ Status Store::Open(const Options& options, const std::string& directory,
 StoreImpl::StoreImpl(const Options& resolved, const std::string& directory)
     : state_(resolved),
       reader_(&state_, [this] { WakeMaintenance(); }),
-      writer_(
-          &state_, [this] { return maintenance_->Work(); }, [this] { WakeMaintenance(); }) {
+      writer_(&state_, [this] { return maintenance_->Work(); }, [this] { WakeMaintenance(); }) {
   state_.directory = directory;
   state_.files = resolved.file_system;
   state_.log_policy = {
