@@ -28,7 +28,7 @@ class PosixDirectoryLock final : public DirectoryLock {
   const pid_t owner_;
 };
 
-// The process id that the file tells, or a phrase for not knowing.
+// The process id in the file, or a phrase if there is none.
 std::string Holder(const Descriptor& file) {
   char text[24];
   const ssize_t length = ::pread(file.get(), text, sizeof text, 0);

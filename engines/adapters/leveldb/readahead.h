@@ -1,6 +1,6 @@
 // Readahead for compactions, whose inputs are read from start to end, of files that otherwise carry
 // random-access advice.
-// Knows offsets only: whoever reads does the asking of the kernel. Safe from any thread.
+// Knows offsets only: the reader asks the kernel. Safe from any thread.
 #pragma once
 
 #include <algorithm>

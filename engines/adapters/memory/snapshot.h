@@ -21,7 +21,7 @@ class DirectoryLock {
   DirectoryLock(DirectoryLock&& other) noexcept;
   DirectoryLock& operator=(DirectoryLock&& other) noexcept;
 
-  // Busy when somebody holds it, IoError when the directory cannot be written.
+  // Busy when it is held, IoError when the directory cannot be written.
   Status Acquire(const std::string& directory);
 
  private:

@@ -1,4 +1,4 @@
-// What RocksDB's callbacks tell about a window: memtables that filled too early, flushes, files at
+// What RocksDB's callbacks report about a window: memtables that filled too early, flushes, files at
 // level 0. Owns the counts between two windows; asks the store nothing, because callbacks may run
 // under its locks. Safe from any thread.
 #pragma once
@@ -24,7 +24,7 @@ class Signals final : public rocksdb::EventListener {
   void OnFlushBegin(rocksdb::DB* db, const rocksdb::FlushJobInfo& info) override;
   void OnFlushCompleted(rocksdb::DB* db, const rocksdb::FlushJobInfo& info) override;
 
-  // Ends a window of this length: writes what callbacks told into it and begins the next one.
+  // Ends a window of this length: writes what callbacks reported into it and begins the next one.
   // level0_files becomes no smaller.
   void EndWindow(double seconds, tuners::AdocWindow* window);
 

@@ -62,7 +62,7 @@ class Tuner {
   tuners::AdocCore core_;
   tuners::AdocKnobs knobs_;  // of the thread
 
-  // For whoever samples.
+  // For sampling.
   std::atomic<int64_t> threads_;
   std::atomic<uint64_t> batch_;
   std::atomic<uint64_t> delayed_write_bytes_per_s_;

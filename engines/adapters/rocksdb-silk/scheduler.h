@@ -59,7 +59,7 @@ class Scheduler {
   uint64_t peak_begin_ns_ = 0;  // 0: there is none
   int lent_ = 0;
 
-  // For whoever samples.
+  // For sampling.
   std::atomic<uint64_t> peaks_ = 0;
   std::atomic<int> slots_in_force_;
 

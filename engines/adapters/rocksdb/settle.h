@@ -1,6 +1,6 @@
 // When RocksDB's background work has ended, which 7.8 has no public call to wait for.
 // Knows RocksDB's properties and no clock: the caller's `pause` separates two looks at them.
-// One thread at a time, while nobody writes.
+// One thread at a time, while no client writes.
 #pragma once
 
 #include <rocksdb/db.h>
@@ -13,7 +13,7 @@
 namespace kvdyno::rocks {
 
 // Judges a series of looks. Between two compactions nothing runs for an instant, hence more than
-// one quiet look; pending work that nobody takes up ends the patience.
+// one quiet look; pending work that is never begun ends the patience.
 class QuietWatch {
  public:
   enum class Verdict { kKeepLooking, kQuiet, kStuck };

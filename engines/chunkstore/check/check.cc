@@ -16,7 +16,7 @@ namespace {
 constexpr uint64_t kProgressBytes = uint64_t{8} << 20;
 constexpr size_t kMaxProblems = 1000;
 
-// Walks one run and tells what is wrong with it.
+// Walks one run and reports what is wrong with it.
 class RunCheck {
  public:
   RunCheck(const RunFile& run, const RunToCheck& expected, const ManifestState& state,

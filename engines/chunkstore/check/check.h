@@ -1,4 +1,4 @@
-// Check: reads a store from outside and tells everything that is not as it must be.
+// Check: reads a store from outside and reports every violated invariant.
 // Owns no file and writes nothing. Knows every form on disk, and nothing of a running store:
 // CheckStore is for one that is closed; of a running one CheckRuns may be asked for runs that the
 // caller keeps alive. One thread.
@@ -30,7 +30,7 @@ void CheckRuns(kvdyno::FileSystem* files, const std::string& directory, const Ma
                const std::vector<RunToCheck>& runs, CheckReport* report, Version* newest,
                const CheckProgress& progress = {});
 
-// Everything: CURRENT, manifest, segments, ring. Ok: it was checked, the report tells the problems.
+// Everything: CURRENT, manifest, segments, ring. Ok: it was checked, the report lists the problems.
 // Not Ok: it could not be, e.g. NotFound without a store.
 Status CheckStore(kvdyno::FileSystem* files, const std::string& directory, CheckReport* report,
                   const CheckProgress& progress = {});

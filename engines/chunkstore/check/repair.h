@@ -25,7 +25,7 @@ struct RepairOptions {
   size_t block_bytes = 4096;
 };
 
-// Ok: the directory holds a store that opens; the report's problems tell what was damaged, what was
+// Ok: the directory holds a store that opens; the report lists what was damaged, what was
 // lost and where the damaged files are. Not Ok: nothing was changed but for new files that no store
 // refers to.
 Status RepairStore(kvdyno::FileSystem* files, const std::string& directory,

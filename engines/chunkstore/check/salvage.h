@@ -1,5 +1,5 @@
 // Salvage: what can still be found in a damaged directory: a state, runs, and the entries in them.
-// Reads only. Whatever cannot be read is told in the report and passed over. One thread.
+// Reads only. Whatever cannot be read is listed in the report and skipped. One thread.
 #pragma once
 
 #include <memory>

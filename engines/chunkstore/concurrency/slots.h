@@ -41,7 +41,7 @@ class Slots {
     size_t slot_;
   };
 
-  ~Slots();  // frees what was retired; nobody is inside
+  ~Slots();  // frees what was retired; no operation may be inside
 
   // Returns when no write at or below `version` is pending. Not from inside a pending write.
   void WaitForPending(Version version) const;

@@ -1,6 +1,6 @@
 // Collector: decides which versions of a key are still needed, and passes those on.
 // Pure: entries in (in entry order) → entries out. Rule: of each key the newest version is kept,
-// and for each version that somebody may still read at (retained) the newest at or below it. Used
+// and for each version that a snapshot still holds (retained) the newest at or below it. Used
 // by one thread.
 #pragma once
 
@@ -52,7 +52,7 @@ class Collector {
   }
 
  private:
-  // Whether somebody reads at a version in [version, newer_).
+  // Whether a snapshot holds a version in [version, newer_).
   bool Needed(Version version) const {
     const auto at = std::lower_bound(retained_.begin(), retained_.end(), version);
     return at != retained_.end() && *at < newer_;

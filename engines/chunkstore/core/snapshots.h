@@ -1,4 +1,4 @@
-// Snapshots: the versions that somebody still reads at.
+// Snapshots: the versions that are still read at.
 // Garbage collection asks for them before it decides; a version is registered before it is read at.
 // Safe from any thread.
 #pragma once
@@ -26,7 +26,7 @@ class Snapshots {
     live_.insert(version);
     return version;
   }
-  // A version that somebody holds now, registered once more.
+  // A version that is held now, registered once more.
   void AcquireAt(Version version) {
     const std::lock_guard lock(mutex_);
     live_.insert(version);
@@ -59,7 +59,7 @@ class SnapshotHold {
  public:
   explicit SnapshotHold(Snapshots* snapshots)
       : snapshots_(snapshots), version_(snapshots->Acquire()) {}
-  // A version that somebody holds now.
+  // A version that is held now.
   SnapshotHold(Snapshots* snapshots, Version version) : snapshots_(snapshots), version_(version) {
     snapshots->AcquireAt(version);
   }

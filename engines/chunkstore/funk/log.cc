@@ -53,7 +53,7 @@ std::unique_ptr<Log> Log::With(std::shared_ptr<const Run> run,
   const Directory* known = directory_.load(std::memory_order_acquire);
   const bool cold = known == nullptr && !runs_.empty();
   auto next = std::make_unique<Log>(policy_, std::move(runs), cold ? saved_ : SavedIndex());
-  // A recovered log that nobody has read in stays without one.
+  // A recovered log that was never read stays without one.
   if (cold) return next;
   auto directory =
       known == nullptr ? std::make_unique<Directory>() : std::make_unique<Directory>(*known);

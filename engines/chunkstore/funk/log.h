@@ -84,7 +84,7 @@ class Log {
   const SavedIndex saved_;
   uint64_t bytes_ = 0;
   uint64_t entries_ = 0;
-  // Set once, by whoever holds the mutex; owned.
+  // Set once, under the mutex; owned.
   mutable std::mutex load_;
   mutable std::atomic<const Directory*> directory_{nullptr};
 };

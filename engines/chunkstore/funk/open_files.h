@@ -1,6 +1,6 @@
 // OpenFiles: the segment files that are held open, a bounded number of them.
 // Sharded by segment number, each shard a lock and a short list in which the one unused for longest
-// gives way. Whoever holds a file keeps it open though it left the table. Safe from any thread.
+// gives way. A file stays open while it is held, though it left the table. Safe from any thread.
 #pragma once
 
 #include <atomic>

@@ -26,7 +26,7 @@ struct ReadContext {
   bool fill_cache = true;
   bool verify_checksums = true;
   const ReadAhead* ahead = nullptr;  // null: nothing was read ahead for cursors
-  // Grows, roughly, by the reads of the disk that a log's cursor needs; null: nobody asks.
+  // Grows, roughly, by the reads of the disk that a log's cursor needs; null: not counted.
   std::atomic<uint32_t>* log_reads = nullptr;
 
   void CountLogReads(size_t reads) const {
@@ -47,7 +47,7 @@ struct RunKey {
 struct RunSummary {
   ExtentRef extent;
   std::shared_ptr<const RunIndex> index;
-  std::vector<RunKey> keys;  // only if the builder was told to keep them
+  std::vector<RunKey> keys;  // only if the builder keeps them
 };
 
 class RunBuilder {
@@ -166,7 +166,7 @@ class Run {
   const ExtentRef extent_;
   const bool keep_index_;
   mutable std::atomic<bool> obsolete_{false};
-  // Set once, by whoever holds the mutex; readers look at index_ only, owner_ follows it.
+  // Set once, under the mutex; readers look at index_ only, owner_ follows it.
   mutable std::mutex load_;
   mutable std::shared_ptr<const RunIndex> owner_;
   mutable std::atomic<const RunIndex*> index_{nullptr};

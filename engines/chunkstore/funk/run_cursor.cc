@@ -8,8 +8,8 @@ namespace chunkstore {
 namespace {
 
 constexpr size_t kLargestRead = size_t{1} << 20;
-// Blocks of larger reads are not put into the cache: such a scan brings more than somebody will
-// soon read again, and would drive out what point reads and short scans live on.
+// Blocks of larger reads are not put into the cache: such a scan brings more than will
+// be read again soon, and would drive out what point reads and short scans live on.
 constexpr size_t kLargestCachedRead = size_t{64} << 10;
 
 }  // namespace

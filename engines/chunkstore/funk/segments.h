@@ -31,7 +31,7 @@ class SegmentWriter {
   uint64_t number() const { return number_; }
   uint64_t offset() const { return offset_; }  // bytes appended so far
   Status Append(std::string_view bytes);
-  // Pads to a whole page and, if told so, makes file and directory entry durable.
+  // Pads to a whole page and, with `sync`, makes file and directory entry durable.
   Status Finish(bool sync);
 
  private:

@@ -53,7 +53,7 @@ void Maintenance::ReplaceChunks(const std::vector<Chunk*>& removed,
   for (Chunk* chunk : removed) state_.slots.RetireObject(chunk);
 }
 
-// The space of these runs goes back once nobody reads them; the manifest has forgotten them.
+// The space of these runs goes back once no read uses them; the manifest has forgotten them.
 void Maintenance::ObsoleteRuns(const Funk& funk) {
   if (funk.table != nullptr) funk.table->MarkObsolete();
   for (const auto& run : funk.log->runs()) run->MarkObsolete();

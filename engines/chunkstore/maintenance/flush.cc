@@ -10,7 +10,7 @@
 
 namespace chunkstore {
 
-// What a stage holds for one chunk, after dropping what nobody reads.
+// What a stage holds for one chunk, without versions that no read can see.
 struct Maintenance::FlushBatch {
   Chunk* chunk = nullptr;
   std::vector<Entry> entries;

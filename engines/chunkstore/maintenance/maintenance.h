@@ -24,7 +24,7 @@ namespace chunkstore {
 class PieceWriter;
 
 inline constexpr uint64_t kRoundBytes = uint64_t{32} << 20;  // input of a round's jobs
-// The same where they only save later work: whoever pays debt waits for the round.
+// The same where they only save later work: PayDebt waits for the round.
 inline constexpr uint64_t kLeisureBytes = uint64_t{8} << 20;
 inline constexpr uint64_t kRoundsAlone = 20;  // a chunk that failed is left alone for so many
 
@@ -51,7 +51,7 @@ class Maintenance {
   // Flushes, and then reorganises every chunk that has a log or versions to drop.
   Status CompactAll();
   // Counts the bytes of all logs, and sets how much writers are slowed down for them. Under the
-  // maintenance lock, or while nobody else knows the store.
+  // maintenance lock, or before the store is shared.
   void SurveyDebt();
 
   // Saves log indexes and heat for the next open. Returns the file's number, even if it could not

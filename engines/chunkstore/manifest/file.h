@@ -24,7 +24,7 @@ void AppendManifestMark(std::string* to, uint64_t offset);
 // A whole new file: header, the state in frames of about 1 MiB, mark.
 std::string EncodeManifest(const ManifestState& state);
 
-// What a manifest file tells.
+// What a manifest file lists.
 struct Replay {
   // Ok: read to the end, but for a last edit that was never acknowledged. Unsupported, Corruption:
   // what stopped it and where; `state` is then that before the damage.

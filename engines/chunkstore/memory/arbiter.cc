@@ -79,7 +79,7 @@ void Arbiter::SetTotal(uint64_t total, uint64_t all_munks) {
 bool Arbiter::Decide(const CacheObservation& munks, const CacheObservation& rows,
                      const CacheObservation& blocks) {
   if (all_fit_) return false;
-  // A read goes through several caches: the busiest tells best how many there were.
+  // A read goes through several caches: the busiest comes closest to their number.
   if (std::max({Operations(munks), Operations(rows), Operations(blocks)}) < kMinOperations) {
     return false;
   }
@@ -90,15 +90,15 @@ bool Arbiter::Decide(const CacheObservation& munks, const CacheObservation& rows
       EarnedPerByte(shares_.blocks, blocks, 1)};
   const Shares shares = List(&shares_);
   const uint64_t floor = adaptive_total_ / kFloorShare;
-  constexpr size_t kNobody = 3;
-  size_t most = kNobody;
-  size_t least = kNobody;
+  constexpr size_t kNone = 3;
+  size_t most = kNone;
+  size_t least = kNone;
   for (size_t i = 0; i < shares.size(); ++i) {
     if (!shares[i]->adaptive) continue;
-    if (most == kNobody || earned[i] > earned[most]) most = i;
-    if (shares[i]->bytes > floor && (least == kNobody || earned[i] < earned[least])) least = i;
+    if (most == kNone || earned[i] > earned[most]) most = i;
+    if (shares[i]->bytes > floor && (least == kNone || earned[i] < earned[least])) least = i;
   }
-  if (most == kNobody || least == kNobody || earned[most] <= earned[least] * kNoise) return false;
+  if (most == kNone || least == kNone || earned[most] <= earned[least] * kNoise) return false;
   const bool plain = earned[most] > kPlain * earned[least];
   const uint64_t step = std::min(adaptive_total_ / (plain ? kLongStepShare : kStepShare),
                                  shares[least]->bytes - floor);

@@ -1,4 +1,4 @@
-// GhostList: which keys left a cache recently; tells what a larger cache would have served.
+// GhostList: which keys left a cache recently; shows what a larger cache would have served.
 // Holds 32-bit hashes with the time of leaving, in buckets of four of which the oldest gives way,
 // so that it is one cache line to ask and eight bytes to remember. Not thread-safe.
 #pragma once

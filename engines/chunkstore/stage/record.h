@@ -66,7 +66,7 @@ char* StoreOperation(char* to, EntryType type, std::string_view key, std::string
 class OperationReader {
  public:
   OperationReader(std::string_view payload, Version first) : reader_(payload), version_(first) {}
-  // False at the end and at malformed bytes; malformed() tells which.
+  // False at the end and at malformed bytes; malformed() distinguishes them.
   bool Next(Entry* entry);
   bool malformed() const { return malformed_; }
 

@@ -183,7 +183,7 @@ class Ring {
     std::string path;
     bool busy = false;  // guarded by mutex_, like `stage`
     std::weak_ptr<Stage> stage;
-    // Touched by whoever made the slot busy.
+    // Touched only by the thread that made the slot busy.
     std::unique_ptr<kvdyno::MappedFile> file;
     std::unique_ptr<char[]> held;  // instead of a file
     std::atomic<size_t> size{0};

@@ -80,7 +80,7 @@ Status StoreImpl::OpenManifest() {
   if (options.create_if_missing && !options.read_only) {
     if (const Status status = files->CreateDirectory(directory); !status.ok()) return status;
   }
-  // A writer removes and reuses files that somebody who only reads would miss.
+  // A writer removes and reuses files that a read-only opener would miss.
   const Status locked =
       options.read_only ? files->LockShared(directory, &lock_) : files->Lock(directory, &lock_);
   // To a caller, a file that cannot be created is no missing key.

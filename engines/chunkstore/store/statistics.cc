@@ -1,4 +1,4 @@
-// What the store tells about itself: statistics, properties and the check of its checksums.
+// What the store reports about itself: statistics, properties and the check of its checksums.
 #include <array>
 #include <set>
 #include <sstream>

@@ -15,7 +15,7 @@ struct DumpRequest {
   std::string what = {};  // "manifest", "chunk", "funk", "segment", "ring", "warmth"
   std::string directory = {};
   std::string key = {};  // of the chunk
-  bool by_id = false;    // `number` tells the chunk instead
+  bool by_id = false;    // `number` is the chunk's instead
   uint64_t number = 0;   // of the chunk or segment
   uint64_t limit = 100;  // chunks or entries of one list; 0: all
 };

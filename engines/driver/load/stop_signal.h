@@ -1,5 +1,5 @@
-// StopSignal: tells every client to end, and remembers why.
-// Owns the first failure and the phase it happened in; knows nobody who listens.
+// StopSignal: makes every client end, and keeps the reason.
+// Owns the first failure and the phase it happened in; knows no client.
 // Safe from any thread. `requested` is read before every operation and written once in a run, so
 // that its cache line stays shared.
 #pragma once

@@ -1,4 +1,4 @@
-// EventTable: events.csv, a row per event, in the order in which they were told.
+// EventTable: events.csv, a row per event, in reporting order.
 // Owns the file and the phases' beginnings; knows no engine.
 // One thread at a time.
 #pragma once
@@ -23,7 +23,7 @@ class EventTable {
 
   void BeginPhase(const std::string& name, uint64_t now_ns) { phases_.emplace_back(now_ns, name); }
 
-  // An event belongs to the phase in which it began, whenever it is told.
+  // An event belongs to the phase in which it began, whenever it is reported.
   void Append(const std::vector<Event>& events);
 
   // The first error of all writing, if any. Nothing may be appended afterwards.

@@ -1,4 +1,4 @@
-// Observer: watches the clients while they work, and tells of it once in a while: a row of the
+// Observer: watches the clients while they work, and reports at intervals: a row of the
 // series, events, a progress line, a status line.
 // Owns one thread, the series and the tallies of the phase under way; borrows the recorders and the
 // sampler.

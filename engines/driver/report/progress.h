@@ -1,5 +1,5 @@
-// Progress: lines of JSON on a pipe, for whoever waits for this process.
-// Owns nothing: the descriptor belongs to whoever started the driver. A reader that is slow or
+// Progress: lines of JSON on a pipe, for the process that waits for this one.
+// Owns nothing: the descriptor belongs to the process that started the driver. A reader that is slow or
 // gone loses lines; it never holds up the run.
 // One thread at a time.
 #pragma once

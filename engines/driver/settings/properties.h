@@ -1,4 +1,4 @@
-// Properties: the one table of what a run can be told, under YCSB-cpp's names where it has one.
+// Properties: the one table of a run's settings, under YCSB-cpp's names where it has one.
 // Owns the settings and their descriptions; borrows the engine's options, which are properties
 // with the engine's prefix ("rocksdb.write_buffer_size").
 // Filled by one thread before any other starts; read-only afterwards.

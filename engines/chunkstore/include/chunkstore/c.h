@@ -45,7 +45,7 @@ typedef struct chunkstore_batch chunkstore_batch;
 typedef struct chunkstore_snapshot chunkstore_snapshot;
 typedef struct chunkstore_iterator chunkstore_iterator;
 
-/* Bytes that somebody else owns. */
+/* Bytes that the caller does not own. */
 typedef struct chunkstore_bytes {
   const char* data;
   size_t size;
@@ -84,7 +84,7 @@ char* chunkstore_options_get(const chunkstore_options* options, const char* name
  * ---------------------------------------------------------------------------------------- */
 
 /* Opens the store in an existing directory, or makes one there. `options` null: all defaults. Close
- * the store with chunkstore_close. BUSY when somebody else holds it; UNSUPPORTED for another format
+ * the store with chunkstore_close. BUSY when another opener holds it; UNSUPPORTED for another format
  * version, which the message names; CORRUPTION for damage, for which chunkstore_repair may help. */
 chunkstore_code chunkstore_open(const chunkstore_options* options, const char* directory,
                                 chunkstore_store** store, char** error);
@@ -95,12 +95,12 @@ chunkstore_code chunkstore_close(chunkstore_store* store, char** error);
 
 /* Salvages what is readable of a store that does not open, and leaves a store that does. *report
  * (may be null) is a text that says what was lost, empty when nothing was; free with
- * chunkstore_free. Nobody may have it open. */
+ * chunkstore_free. It must not be open. */
 chunkstore_code chunkstore_repair(const chunkstore_options* options, const char* directory,
                                   char** report, char** error);
 
-/* Removes a store and nothing else; refuses a directory that holds foreign files. Nobody may have
- * it open. */
+/* Removes a store and nothing else; refuses a directory that holds foreign files. It must not be
+ * open. */
 chunkstore_code chunkstore_destroy(const chunkstore_options* options, const char* directory,
                                    char** error);
 

@@ -35,7 +35,7 @@ enum class LogLookup : uint8_t {
 struct Options {
   // For the cache sizes: a share of the budget that follows what earns most.
   static constexpr uint64_t kAdaptive = UINT64_MAX;
-  // For sizes that have a rule of their own: derived at Open; Store::options() tells the result.
+  // For sizes that have a rule of their own: derived at Open; Store::options() returns the result.
   static constexpr uint64_t kAuto = 0;
   // What the ring, indexes and background work need besides caches.
   static constexpr uint64_t kLeastBudget = uint64_t{32} << 20;
@@ -91,7 +91,7 @@ struct Options {
 
   // --- input/output
   // Reads and writes of tables and logs past the page cache. Buffered where the file system has no
-  // such thing (counter "direct_io" tells).
+  // such thing (see the statistic "direct_io").
   bool direct_io = true;
   // Compare every block read from disk with its checksum.
   bool verify_checksums = true;

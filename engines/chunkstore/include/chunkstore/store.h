@@ -68,7 +68,7 @@ struct ScanOptions {
 // Rows in key order, at one moment: the iterator's creation, or its snapshot. Any number of
 // iterators may live; an iterator belongs to one thread at a time and must be gone before its
 // store. Keys and values live until the next movement. After an error Valid() is false and status()
-// tells.
+// is the error.
 class Iterator {
  public:
   virtual ~Iterator() = default;
@@ -111,9 +111,9 @@ struct CheckReport {
 
 class Store {
  public:
-  // Opens the store in an existing directory or, if told so, makes one there. Errors: Busy when
+  // Opens the store in an existing directory, or makes one if the options ask for it. Errors: Busy when
   // another process (or store) holds it; Unsupported for another format version, which it names;
-  // Corruption for damage, which file and offset tell (Repair may help); InvalidArgument for an
+  // Corruption for damage, with file and offset (Repair may help); InvalidArgument for an
   // option out of range; ReadOnly for the 65,536th opening since a store was made (or repaired)
   // that finds it not closed: a read-only open still works, and Repair begins the count anew.
   static Status Open(const Options& options, const std::string& directory,

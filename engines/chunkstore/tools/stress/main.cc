@@ -29,7 +29,7 @@ constexpr double kMemorySeconds = 3600;
 constexpr Test kTests[] = {
     // First, since what other tests leave behind in the process would count.
     {"memory", "bytes of budget", uint64_t{256} << 20, true, CheckMemory,
-     "mixed load at four times the budget; for an hour unless --seconds tells"},
+     "mixed load at four times the budget; for an hour unless --seconds is given"},
     {"model", "operations", 100'000'000, false, CheckModel,
      "random operations against a model; on disk when asked for by name with --directory"},
     {"power", "seeds", 100'000, false, CheckPowerLoss, "power lost at random calls, simulated"},

@@ -1,5 +1,5 @@
 // Event: something that happened inside an engine at a time, for a while: a stall, a flush, a
-// step of a tuner. EventLog gathers them where they happen until somebody takes them.
+// step of a tuner. EventLog gathers them where they happen until they are taken.
 // Knows neither engine nor driver. EventLog is safe from any thread.
 #pragma once
 

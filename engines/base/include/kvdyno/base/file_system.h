@@ -81,7 +81,7 @@ class FileSystem {
   virtual ~FileSystem() = default;
 
   // NotFound when there is no such file. Where `direct` is asked for and the file system has no
-  // such thing, the file is opened buffered, with random-access advice (direct() tells).
+  // such thing, the file is opened buffered, with random-access advice (see direct()).
   virtual Status OpenForRead(const std::string& path, bool direct,
                              std::unique_ptr<RandomAccessFile>* file) = 0;
   // Reads of files that this opened, each as its Read would do it, several on the way at once where

@@ -21,7 +21,7 @@ enum class Code : uint8_t {
   kNoSpace,          // the disk, or a limit on it, is full; may succeed later
   kReadOnly,         // opened for reading, or no longer writable after a failed sync
   kCorruption,       // stored data is not what was written
-  kBusy,             // somebody else holds the resource
+  kBusy,             // another process or store holds the resource
   kInternal,         // a defect
 };
 

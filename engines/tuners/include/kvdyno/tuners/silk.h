@@ -1,6 +1,6 @@
 // SILK's bandwidth share (Balmau et al., ATC 2019): the clients' load goes in, the rate that is
 // left for background writes comes out, and those are paced by their class. Knows no engine, no
-// clock and no lock: the caller tells how much time has passed. One thread at a time.
+// clock and no lock: the caller passes the time since the last call. One thread at a time.
 #pragma once
 
 #include <array>
