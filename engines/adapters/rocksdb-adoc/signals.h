@@ -1,6 +1,6 @@
-// What RocksDB's callbacks report about a window: memtables that filled too early, flushes, files at
-// level 0. Owns the counts between two windows; asks the store nothing, because callbacks may run
-// under its locks. Safe from any thread.
+// What RocksDB's callbacks report about a window: memtables that filled too early, flushes, files
+// at level 0. Owns the counts between two windows; asks the store nothing, because callbacks may
+// run under its locks. Safe from any thread.
 #pragma once
 
 #include <rocksdb/listener.h>

@@ -17,8 +17,8 @@ class ReadAhead {
   // Longer runs are better read by their cursors, piece by piece.
   static constexpr uint64_t kLongestRun = uint64_t{256} << 10;
 
-  // Forgets what was read before and reads these. What cannot be read is left out: the cursor that needs it
-  // reads it again, and gets the error.
+  // Forgets what was read before and reads these. What cannot be read is left out: the cursor that
+  // needs it reads it again, and gets the error.
   void Fetch(const Segments& segments, std::vector<ExtentRef> extents);
   // A run's bytes, until the next Fetch; empty when they are not here.
   std::string_view Find(const ExtentRef& extent) const;

@@ -1,7 +1,6 @@
 // Progress: lines of JSON on a pipe, for the process that waits for this one.
-// Owns nothing: the descriptor belongs to the process that started the driver. A reader that is slow or
-// gone loses lines; it never holds up the run.
-// One thread at a time.
+// Owns nothing: the descriptor belongs to the process that started the driver. A reader that is
+// slow or gone loses lines; it never holds up the run. One thread at a time.
 #pragma once
 
 #include <cstdint>

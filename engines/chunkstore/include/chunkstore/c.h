@@ -84,8 +84,9 @@ char* chunkstore_options_get(const chunkstore_options* options, const char* name
  * ---------------------------------------------------------------------------------------- */
 
 /* Opens the store in an existing directory, or makes one there. `options` null: all defaults. Close
- * the store with chunkstore_close. BUSY when another opener holds it; UNSUPPORTED for another format
- * version, which the message names; CORRUPTION for damage, for which chunkstore_repair may help. */
+ * the store with chunkstore_close. BUSY when another opener holds it; UNSUPPORTED for another
+ * format version, which the message names; CORRUPTION for damage, for which chunkstore_repair may
+ * help. */
 chunkstore_code chunkstore_open(const chunkstore_options* options, const char* directory,
                                 chunkstore_store** store, char** error);
 

@@ -111,9 +111,9 @@ struct CheckReport {
 
 class Store {
  public:
-  // Opens the store in an existing directory, or makes one if the options ask for it. Errors: Busy when
-  // another process (or store) holds it; Unsupported for another format version, which it names;
-  // Corruption for damage, with file and offset (Repair may help); InvalidArgument for an
+  // Opens the store in an existing directory, or makes one if the options ask for it. Errors: Busy
+  // when another process (or store) holds it; Unsupported for another format version, which it
+  // names; Corruption for damage, with file and offset (Repair may help); InvalidArgument for an
   // option out of range; ReadOnly for the 65,536th opening since a store was made (or repaired)
   // that finds it not closed: a read-only open still works, and Repair begins the count anew.
   static Status Open(const Options& options, const std::string& directory,
