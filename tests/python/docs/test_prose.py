@@ -1,0 +1,56 @@
+"""The documents: words that hide who acts, and links that lead nowhere."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kvdyno.model.project import Project
+
+ROOT = Project.find(start=Path(__file__)).root
+DOCUMENTS = sorted(
+    path
+    for pattern in ("*.md", "docs/**/*.md", "results/*/README.md", "engines/*/README.md")
+    for path in ROOT.glob(pattern)
+)
+#: Files list and records hold; they do not tell. An actor has a name.
+HIDING = re.compile(r"\b(tells?|told|whoever|nobody|somebody|anew|so long an?|of before)\b", re.IGNORECASE)
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+
+
+def _lines(document: Path) -> Iterator[tuple[int, str]]:
+    """Numbered lines outside code blocks."""
+    in_code = False
+    for number, line in enumerate(document.read_text().splitlines(), 1):
+        if line.lstrip().startswith("```"):
+            in_code = not in_code
+        elif not in_code:
+            yield number, line
+
+
+def _anchors(document: Path) -> set[str]:
+    """Of its headings, as GitHub makes them."""
+    headings = [line.lstrip("#").strip() for _, line in _lines(document) if line.startswith("#")]
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_sentences_name_their_actors(document: Path) -> None:
+    found = [f"{number}: {line.strip()}" for number, line in _lines(document) if HIDING.search(line)]
+    assert not found
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_lead_to_files_and_headings(document: Path) -> None:
+    for number, line in _lines(document):
+        for target in LINK.findall(line):
+            if target.startswith(("http://", "https://", "mailto:")):
+                continue
+            name, _, anchor = target.partition("#")
+            path = (document.parent / name).resolve() if name else document
+            assert path.exists(), f"{number}: {target}"
+            if anchor and path.suffix == ".md":
+                assert anchor in _anchors(path), f"{number}: {target}"
