@@ -11,7 +11,7 @@ from pathlib import Path
 from rich.table import Table
 
 from kvdyno import pipeline
-from kvdyno.errors import EngineError
+from kvdyno.errors import EngineError, UsageError
 from kvdyno.model.engine import Engine
 from kvdyno.model.noise import HostNoise
 from kvdyno.model.project import Project
@@ -43,6 +43,8 @@ class Tools:
 
 def run(here: Project, *, repeat: int | None, tools: Tools, force: bool, json: bool) -> None:
     """Everything in turn. Raises BusyError on a busy machine, EngineError if a test fails."""
+    if repeat is not None and repeat < parts.GROUP:
+        raise UsageError(f"--repeat: expected {parts.GROUP} or more, found {repeat}: twins are compared so")
     out = silent() if json else console
     environment = parts.demand_quiet(here)
     engines, whole = pipeline.make_plan(here, pipeline.Request(experiment=_EXPERIMENT, repeat=repeat))
