@@ -20,7 +20,7 @@ ENGINES_READY = $(if $(filter docker,$(RUNNER)),images-needed,engines-needed)
 KVDYNO := .venv/bin/kvdyno
 PY := .venv/bin/python
 
-.PHONY: help experiment plan test test-cpp test-python lint tidy format prose sanitize bench-driver bench-chunkstore stress fuzz \
+.PHONY: help experiment plan test test-cpp test-python lint tidy format prose sanitize bench-driver bench-chunkstore bench-reads stress fuzz \
         engines engines-needed engines-test images images-needed harness-image clean-room packages venv build tests-built lock doctor clean distclean
 
 help:  ## List the targets
@@ -74,6 +74,11 @@ bench-chunkstore: build  ## Measure the chunk store's CPU time per operation bes
 	@cmake --build build -j $(JOBS) --target chunkstore_bench
 	@status=0; build/bin/chunkstore_bench || status=$$?; \
 	  echo "beside RocksDB and LevelDB: make experiment EXPERIMENT=chunkstore-first PROFILE=small"; exit $$status
+
+bench-reads: build  ## Measure reads of blocks together and one after the other (nothing else may run)
+	@cmake --build build -j $(JOBS) --target bench_reads
+	@file=.kvdyno/bench-reads; trap 'rm -f '$$file EXIT; head -c 1536M /dev/urandom >$$file; sync $$file; \
+	  build/bin/bench_reads $$file
 
 stress: tests-built  ## Test the chunk store for hours: the long column of its trust table (STRESS=all)
 	@mkdir -p build/stress && build/bin/chunkstore_stress $(STRESS) --directory build/stress $(STRESSFLAGS)

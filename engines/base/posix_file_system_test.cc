@@ -1,8 +1,10 @@
 #include <gtest/gtest.h>
+#include <linux/aio_abi.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,6 +14,7 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <thread>
 #include <utility>
@@ -146,6 +149,62 @@ TEST_P(ReadAndWrite, ReadsTogetherAsOneByOne) {
     EXPECT_EQ(reads[0].status.code(), Code::kInvalidArgument);
     EXPECT_TRUE(reads[2].status.ok());
   }
+}
+
+// A number that /proc gives; 0 if it does not.
+uint64_t ProcNumber(const std::string& path, const std::string& name) {
+  std::ifstream lines(path);
+  for (std::string word; lines >> word;) {
+    if (!name.empty() && word != name) continue;
+    uint64_t number = 0;
+    if (name.empty()) return std::stoull(word);
+    lines >> number;
+    return number;
+  }
+  return 0;
+}
+
+// The answers are the same if each is read in turn: only the count of calls shows the difference.
+TEST_F(PosixFileSystemTest, ReadsTogetherWithoutACallForEach) {
+  aio_context_t queue = 0;
+  if (::syscall(SYS_io_setup, 1, &queue) != 0) GTEST_SKIP() << "no asynchronous input here";
+  ::syscall(SYS_io_destroy, queue);
+  const AlignedBuffer written = Blocks(32);
+  Write(Path("f"), {written.data(), 32 * kBlock});
+  std::unique_ptr<RandomAccessFile> file;
+  ASSERT_TRUE(files_->OpenForRead(Path("f"), true, &file).ok());
+  if (!file->direct()) GTEST_SKIP() << directory_ << " has no direct input";
+  AlignedBuffer buffer(32 * kBlock);
+  std::vector<FileRead> reads;
+  for (size_t i = 0; i < 32; ++i) {
+    reads.push_back({file.get(), i * kBlock, kBlock, buffer.data() + i * kBlock, 0, Status::Ok()});
+  }
+  const uint64_t before = ProcNumber("/proc/thread-self/io", "syscr:");
+  if (before == 0) GTEST_SKIP() << "this kernel counts no calls";
+  files_->ReadTogether(&reads);
+  EXPECT_LT(ProcNumber("/proc/thread-self/io", "syscr:") - before, 16u);
+  EXPECT_EQ(std::memcmp(buffer.data(), written.data(), 32 * kBlock), 0);
+}
+
+TEST_F(PosixFileSystemTest, FailedSubmissionsGiveTheirQueueBack) {
+  const AlignedBuffer written = Blocks(2);
+  Write(Path("f"), {written.data(), 2 * kBlock});
+  std::unique_ptr<RandomAccessFile> file;
+  ASSERT_TRUE(files_->OpenForRead(Path("f"), true, &file).ok());
+  if (!file->direct()) GTEST_SKIP() << directory_ << " has no direct input";
+  // The kernel refuses such an address when it is asked, not when it reads.
+  char* const nowhere = reinterpret_cast<char*>(uintptr_t{1} << 63);
+  constexpr uint64_t kCalls = 500;
+  const std::string queued = "/proc/sys/fs/aio-nr";  // of all processes
+  const uint64_t before = ProcNumber(queued, "");
+  for (uint64_t i = 0; i < kCalls; ++i) {
+    std::vector<FileRead> reads(2);
+    for (FileRead& read : reads) read = {file.get(), 0, kBlock, nowhere, 0, Status::Ok()};
+    files_->ReadTogether(&reads);
+    ASSERT_FALSE(reads[0].status.ok());
+    ASSERT_FALSE(reads[1].status.ok());
+  }
+  EXPECT_LT(ProcNumber(queued, ""), before + kCalls * 32 / 2);
 }
 
 TEST_F(PosixFileSystemTest, ThreadsReadTogetherBesideEachOther) {

@@ -3,9 +3,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
-
 #include "posix_error.h"
 #include "posix_files.h"
 
@@ -29,8 +26,8 @@ iocb BlockOf(FileRead* read, int descriptor) {
   return block;
 }
 
-// Sets `read` of those that were read whole. False if the queue is of no use any more; then nothing
-// is on its way.
+// Sets `read` of those that were read whole. False after an error; the queue is then to be
+// destroyed, for some may be on their way.
 bool ReadRound(aio_context_t queue, std::vector<iocb>* round) {
   std::vector<iocb*> blocks;
   for (iocb& block : *round) blocks.push_back(&block);
@@ -38,22 +35,18 @@ bool ReadRound(aio_context_t queue, std::vector<iocb>* round) {
     return ::syscall(SYS_io_submit, queue, static_cast<long>(blocks.size()), blocks.data());
   });
   if (submitted <= 0) return false;
-  std::array<io_event, 32> events;
+  std::vector<io_event> events(static_cast<size_t>(submitted));
   for (long done = 0; done < submitted;) {
-    const long left = std::min<long>(submitted - done, static_cast<long>(events.size()));
-    const long got = Uninterrupted(
-        [&] { return ::syscall(SYS_io_getevents, queue, left, left, events.data(), nullptr); });
-    if (got <= 0) {  // destroying it waits for what is on its way
-      ::syscall(SYS_io_destroy, queue);
-      return false;
-    }
-    for (long i = 0; i < got; ++i) {
-      auto* read = reinterpret_cast<FileRead*>(events[static_cast<size_t>(i)].data);
-      if (events[static_cast<size_t>(i)].res == static_cast<int64_t>(read->length)) {
-        read->read = read->length;
-      }
-    }
+    const long left = submitted - done;
+    const long got = Uninterrupted([&] {
+      return ::syscall(SYS_io_getevents, queue, left, left, events.data() + done, nullptr);
+    });
+    if (got <= 0) return false;
     done += got;
+  }
+  for (const io_event& event : events) {
+    auto* read = reinterpret_cast<FileRead*>(event.data);
+    if (event.res == static_cast<int64_t>(read->length)) read->read = read->length;
   }
   return true;
 }
@@ -64,7 +57,10 @@ void PosixReads::Together(std::vector<FileRead>* reads) {
   std::vector<iocb> round;
   aio_context_t queue = reads->size() > 1 ? Take() : 0;
   const auto read_round = [&] {
-    if (queue != 0 && round.size() > 1 && !ReadRound(queue, &round)) queue = 0;
+    if (queue != 0 && round.size() > 1 && !ReadRound(queue, &round)) {
+      ::syscall(SYS_io_destroy, queue);  // waits for what is on its way
+      queue = 0;
+    }
     round.clear();
   };
   for (FileRead& read : *reads) {

@@ -19,7 +19,7 @@ class PosixReads {
   void Together(std::vector<FileRead>* reads);
 
  private:
-  static constexpr size_t kDepth = 32;  // reads on the way
+  static constexpr size_t kDepth = 32;  // reads on the way at once
 
   aio_context_t Take();  // 0 where there is none to be had
   void GiveBack(aio_context_t queue);

@@ -33,8 +33,8 @@ struct Funk {
 struct Heat {
   std::atomic<uint32_t> reads{0};
   std::atomic<uint32_t> scans{0};
-  // Reads of the disk that scans spent on the chunk's log. Not halved: a reorganisation, which
-  // makes the chunk anew, ends the count.
+  // Reads of the disk that scans spent on the chunk's log. Not halved: a reorganisation replaces
+  // the chunk, and its count starts at zero.
   std::atomic<uint32_t> log_reads{0};
 };
 

@@ -63,12 +63,15 @@ void LogCursor::FillWindow() {
   items_.clear();
   keys_.clear();
   blocks_.clear();
+  block_bytes_ = 0;
   at_ = 0;
   KeyIndex::Cursor* next = NextSeen();
   if (next == nullptr) return;
   const bool expected = !read_.before.empty() && next->key() < read_.before;
   for (const size_t room = Room(next->key()); next != nullptr && items_.size() < room;) {
     if (expected && next->key() >= read_.before) break;
+    const size_t more = next->item().block.length;
+    if (!blocks_.empty() && block_bytes_ + more > kLargestWindowBytes) break;
     Take(*next);
     next->Next();
     next = NextSeen();
@@ -85,7 +88,10 @@ void LogCursor::Take(const KeyIndex::Cursor& at) {
     return block.run == run && block.place == place.block;
   });
   const auto block = static_cast<size_t>(same - blocks_.begin());
-  if (same == blocks_.end()) blocks_.push_back({run, place.block, {}, {}, {}});
+  if (same == blocks_.end()) {
+    blocks_.push_back({run, place.block, {}, {}, {}});
+    block_bytes_ += place.block.length;
+  }
   items_.push_back({keys_.size(), last_.size(), place, block});
   keys_.append(last_);
 }

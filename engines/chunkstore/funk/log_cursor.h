@@ -23,8 +23,9 @@ struct LogRead {
 
 class LogCursor final : public EntryCursor {
  public:
-  // Blocks that are held at a time, at most.
+  // Blocks that are held at a time, at most, and their bytes, unless one block alone is larger.
   static constexpr size_t kLargestWindow = 32;
+  static constexpr size_t kLargestWindowBytes = size_t{256} << 10;
 
   // `parts` make up the index of `runs`, which must outlive the cursor, as must `read.before`.
   LogCursor(std::vector<std::shared_ptr<const KeyIndex>> parts,
@@ -63,7 +64,8 @@ class LogCursor final : public EntryCursor {
   size_t at_ = 0;
   std::string keys_;  // of items_, one behind the other
   std::vector<WantedBlock> blocks_;
-  std::string last_;  // the last key taken
+  size_t block_bytes_ = 0;  // of blocks_
+  std::string last_;        // the last key taken
   bool has_last_ = false;
   Entry entry_;
   bool valid_ = false;

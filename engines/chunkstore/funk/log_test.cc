@@ -333,6 +333,22 @@ TEST_F(LogTest, AScanReadsOnlyWhatItSeesAndExpects) {
   EXPECT_EQ(reads_of({kNewest, 0, {}}, 1), 15u);
 }
 
+// Values may be so large that a window of blocks would be more than a store's whole budget.
+TEST_F(LogTest, AScanHoldsFewLargeBlocks) {
+  Entries entries;
+  for (uint64_t i = 0; i < 20; ++i) {
+    entries.push_back(
+        {Numbered("k", 100 + i), std::string(100 << 10, 'v'), i + 1, EntryType::kValue});
+  }
+  const auto log = Grow(index_, Write({entries}));
+  context_.blocks = nullptr;
+  const uint64_t before = segments_->read_bytes();
+  const auto cursor = log->NewCursor(context_, {kNewest, 0, {}}, 0);
+  cursor->Seek({});
+  EXPECT_LT(segments_->read_bytes() - before, 300u << 10);
+  ExpectRest(entries, entries.begin(), cursor.get());
+}
+
 // The blocks' checksums are right, and no index of the run is looked at.
 TEST_F(LogTest, NoticesBlocksThatChangedPlaces) {
   const RunSummary summary = WriteWithTwoBlocksSwapped(EqualEntries());

@@ -44,7 +44,9 @@ class Tools:
 def run(here: Project, *, repeat: int | None, tools: Tools, force: bool, json: bool) -> None:
     """Everything in turn. Raises BusyError on a busy machine, EngineError if a test fails."""
     if repeat is not None and repeat < parts.GROUP:
-        raise UsageError(f"--repeat: expected {parts.GROUP} or more, found {repeat}: twins are compared so")
+        raise UsageError(
+            f"--repeat: expected {parts.GROUP} or more, which are compared together, found {repeat}"
+        )
     out = silent() if json else console
     environment = parts.demand_quiet(here)
     engines, whole = pipeline.make_plan(here, pipeline.Request(experiment=_EXPERIMENT, repeat=repeat))

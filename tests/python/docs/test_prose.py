@@ -16,7 +16,7 @@ DOCUMENTS = sorted(
     for pattern in ("*.md", "docs/**/*.md", "results/*/README.md", "engines/*/README.md")
     for path in ROOT.glob(pattern)
 )
-#: Files list and records hold; they do not tell. An actor has a name.
+#: Words that hide the actor. Write what acts: a manifest lists, a record holds, a run reports.
 HIDING = re.compile(r"\b(tells?|told|whoever|nobody|somebody|anew|so long an?|of before)\b", re.IGNORECASE)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 
