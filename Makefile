@@ -51,7 +51,7 @@ lint: venv  ## Check formats, lints, types and layers
 	@git ls-files 'engines/*.cc' 'engines/*.h' | xargs .venv/bin/clang-format --dry-run -Werror
 
 tidy: venv build/build.ninja  ## Search the C++ sources for mistakes with clang-tidy (minutes)
-	@git ls-files 'engines/*.cc' | grep -v -e _test.cc -e /conformance/ -e /testing/ | \
+	@git ls-files 'engines/*.cc' | grep -v -e _test.cc -e /conformance/ -e /testing/ -e /trust/ | \
 	  xargs -P $(JOBS) -n 4 .venv/bin/clang-tidy -p build --quiet 2>/dev/null
 
 format: venv  ## Rewrite the sources in the project's format

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/entry.h"
+#include "entry/entry.h"
 #include "funk/format.h"
 #include "kvdyno/base/file_system.h"
 

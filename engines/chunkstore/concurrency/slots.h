@@ -14,7 +14,7 @@
 #include <functional>
 #include <mutex>
 
-#include "core/entry.h"
+#include "entry/entry.h"
 
 namespace chunkstore {
 

@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <set>
 
-#include "testing/rng.h"
+#include "kvdyno/base/testing/rng.h"
 
 namespace chunkstore {
 namespace {
 
-using testing::Rng;
+using kvdyno::testing::Rng;
 
 // A map over chunks with these minimal keys; the first is empty.
 class Chunks {

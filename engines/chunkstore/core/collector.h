@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/entry.h"
-#include "testing/seeded_bugs.h"
+#include "entry/entry.h"
+#include "hooks/seeded_bugs.h"
 
 namespace chunkstore {
 

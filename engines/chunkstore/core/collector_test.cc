@@ -7,12 +7,12 @@
 #include <map>
 #include <optional>
 
-#include "testing/rng.h"
+#include "kvdyno/base/testing/rng.h"
 
 namespace chunkstore {
 namespace {
 
-using testing::Rng;
+using kvdyno::testing::Rng;
 
 // Entries that own their bytes, in entry order.
 struct Kept {

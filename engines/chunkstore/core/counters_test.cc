@@ -8,12 +8,12 @@
 #include <thread>
 #include <vector>
 
-#include "testing/rng.h"
+#include "kvdyno/base/testing/rng.h"
 
 namespace chunkstore {
 namespace {
 
-using testing::Rng;
+using kvdyno::testing::Rng;
 
 TEST(LatencyHistogram, IsZeroWhenEmpty) {
   const LatencyHistogram histogram;

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "chunkstore/store.h"
-#include "core/entry.h"
+#include "entry/entry.h"
 
 namespace chunkstore {
 

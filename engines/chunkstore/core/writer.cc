@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "hooks/moments.h"
+#include "hooks/seeded_bugs.h"
 #include "kvdyno/base/clock.h"
 #include "stage/record.h"
-#include "testing/moments.h"
-#include "testing/seeded_bugs.h"
 
 namespace chunkstore {
 

@@ -20,7 +20,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/entry.h"
+#include "entry/entry.h"
 #include "memory/prefix_words.h"
 
 namespace chunkstore {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "chunkstore/options.h"
-#include "core/entry.h"
+#include "entry/entry.h"
 #include "funk/log_cursor.h"
 #include "funk/run.h"
 #include "funk/warmth.h"

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "core/entry.h"
+#include "entry/entry.h"
 #include "kvdyno/base/file_system.h"
 
 namespace chunkstore {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "funk/run_cursor.h"
-#include "testing/seeded_bugs.h"
+#include "hooks/seeded_bugs.h"
 
 namespace chunkstore {
 

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/entry.h"
+#include "entry/entry.h"
 #include "funk/format.h"
 #include "funk/read_ahead.h"
 #include "funk/segments.h"

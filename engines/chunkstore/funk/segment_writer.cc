@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "funk/segments.h"
-#include "testing/seeded_bugs.h"
+#include "hooks/seeded_bugs.h"
 
 namespace chunkstore {
 

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/entry.h"
+#include "entry/entry.h"
 #include "funk/extents.h"
 #include "funk/format.h"
 #include "funk/open_files.h"

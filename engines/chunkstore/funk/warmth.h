@@ -17,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/entry.h"
+#include "entry/entry.h"
 #include "kvdyno/base/file_system.h"
 
 namespace chunkstore {

@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "core/collector.h"
+#include "hooks/moments.h"
+#include "hooks/seeded_bugs.h"
 #include "maintenance/maintenance.h"
-#include "testing/moments.h"
-#include "testing/seeded_bugs.h"
 
 namespace chunkstore {
 

@@ -5,12 +5,12 @@
 
 #include <string>
 
-#include "testing/rng.h"
+#include "kvdyno/base/testing/rng.h"
 
 namespace chunkstore {
 namespace {
 
-using testing::Rng;
+using kvdyno::testing::Rng;
 
 constexpr uint64_t kKiB = 1024;
 

@@ -3,11 +3,10 @@
 // and when it has grown to several times the state; the file CURRENT names it and is replaced by
 // rename. Knows runs by reference only. One writer at a time; state() belongs to that writer.
 //
-// On disk, manifest-<number>: u64 magic · u32 format version · u32 crc32c of these, then frames and
-// marks.
-//   frame = u32 crc32c of what follows · u32 length · edit    an edit is a sequence of tagged
-//   fields
-//                                                             (edit.cc lists them); length is not 0
+// On disk, manifest-<number>: u64 magic · u32 format version · u32 crc32c of these, then frames
+// and marks.
+//   frame = u32 crc32c of what follows · u32 length, not 0 · edit
+//   edit  = a sequence of tagged fields; edit.cc lists them
 //   mark  = u32 crc32c of what follows · u32 0 · u64 its own offset in the file
 // A mark says: all before it is durable. The first one ends the snapshot that the file begins with
 // (it is synced together with it, before CURRENT names the file); later ones are appended after a
@@ -31,7 +30,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/entry.h"
+#include "entry/entry.h"
 #include "funk/format.h"
 #include "kvdyno/base/file_system.h"
 #include "stage/ring.h"

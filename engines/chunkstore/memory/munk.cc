@@ -3,8 +3,8 @@
 #include <cassert>
 #include <utility>
 
+#include "hooks/seeded_bugs.h"
 #include "memory/prefix_words.h"
-#include "testing/seeded_bugs.h"
 
 namespace chunkstore {
 namespace {

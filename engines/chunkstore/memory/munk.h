@@ -18,7 +18,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/entry.h"
+#include "entry/entry.h"
 #include "memory/arena.h"
 #include "memory/munk_array.h"
 #include "memory/skiplist.h"

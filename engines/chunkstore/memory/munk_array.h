@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/entry.h"
+#include "entry/entry.h"
 #include "memory/pages.h"
 
 namespace chunkstore {

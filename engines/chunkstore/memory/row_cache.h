@@ -25,7 +25,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/entry.h"
+#include "entry/entry.h"
 
 namespace chunkstore {
 

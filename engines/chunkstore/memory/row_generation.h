@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/entry.h"
+#include "entry/entry.h"
 #include "memory/ghost_list.h"
 #include "memory/pages.h"
 

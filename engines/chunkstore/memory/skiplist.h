@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "core/entry.h"
+#include "entry/entry.h"
 #include "memory/arena.h"
 
 namespace chunkstore {

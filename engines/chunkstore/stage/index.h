@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/entry.h"
+#include "entry/entry.h"
 #include "memory/arena.h"
 #include "memory/prefix_words.h"
 #include "memory/skiplist.h"

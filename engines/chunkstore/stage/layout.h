@@ -1,8 +1,7 @@
 // Layout of a ring file: a page with the header and checkpoint marks, then records.
 //
-//   0, 2048     header, twice: u64 magic · u32 format version · u32 crc32c of these · u64 sequence
-//   ·
-//               u64 first version · u64 file size · u32 crc32c of all before
+//   0, 2048     header, twice: u64 magic · u32 format version · u32 crc32c of these ·
+//               u64 sequence · u64 first version · u64 file size · u32 crc32c of all before
 //   512, 1024   checkpoint marks, written in turn: u64 sequence · u64 last durable version ·
 //               u32 crc32c of these
 //   4096        records (stage/record.h), without gaps; the first that fails its checksum, or whose
@@ -18,7 +17,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "core/entry.h"
+#include "entry/entry.h"
 
 namespace chunkstore {
 

@@ -2,8 +2,8 @@
 //
 //   u32 crc32c of all that follows · u32 payload length · u64 version of the first operation ·
 //   u32 operations · u32 flags · payload, padded with zeros to 8 bytes
-//   payload = operations, each: u8 EntryType · varint key length · [varint value length] · key ·
-//   [value]
+//   payload = operations, each: u8 EntryType · varint key length · [varint value length] ·
+//             key · [value]
 //
 // Operation i has version `first + i`. With kSpilled the payload is 8 bytes of file number, 8 of
 // length and 4 of crc32c: the operations are in the file spill-<number>. The checksum covers the
@@ -15,7 +15,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/entry.h"
+#include "entry/entry.h"
 #include "kvdyno/base/coding.h"
 
 namespace chunkstore {

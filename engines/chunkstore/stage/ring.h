@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/entry.h"
+#include "entry/entry.h"
 #include "kvdyno/base/file_system.h"
 #include "memory/arena.h"
 #include "stage/filter.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "testing/seeded_bugs.h"
+#include "hooks/seeded_bugs.h"
 
 namespace chunkstore {
 

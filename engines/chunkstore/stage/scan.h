@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/entry.h"
+#include "entry/entry.h"
 #include "stage/layout.h"
 #include "stage/record.h"
 

@@ -2,10 +2,10 @@
 #include <cassert>
 #include <cstring>
 
+#include "hooks/moments.h"
 #include "kvdyno/base/crc32c.h"
 #include "kvdyno/base/hash.h"
 #include "stage/ring.h"
-#include "testing/moments.h"
 
 namespace chunkstore {
 namespace {

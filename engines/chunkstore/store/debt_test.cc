@@ -2,13 +2,13 @@
 #include <atomic>
 #include <thread>
 
+#include "kvdyno/base/testing/rng.h"
 #include "store/store_fixture.h"
-#include "testing/rng.h"
 
 namespace chunkstore {
 namespace {
 
-using testing::Rng;
+using kvdyno::testing::Rng;
 
 class DebtTest : public StoreTest {
  protected:

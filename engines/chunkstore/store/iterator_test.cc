@@ -1,13 +1,13 @@
 // Iterators and scans over every kind of place where rows are, against a map.
 #include <algorithm>
 
+#include "kvdyno/base/testing/rng.h"
 #include "store/store_fixture.h"
-#include "testing/rng.h"
 
 namespace chunkstore {
 namespace {
 
-using testing::Rng;
+using kvdyno::testing::Rng;
 
 class IteratorTest : public StoreTest {
  protected:

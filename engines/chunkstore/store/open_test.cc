@@ -1,6 +1,6 @@
 // A store's life: making, opening, refusing, closing, and what is there after a process or the
 // power died.
-#include "core/entry.h"
+#include "entry/entry.h"
 #include "manifest/manifest.h"
 #include "store/store_fixture.h"
 

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "core/iterator.h"
+#include "hooks/moments.h"
+#include "hooks/seeded_bugs.h"
 #include "stage/record.h"
-#include "testing/moments.h"
-#include "testing/seeded_bugs.h"
 
 namespace chunkstore {
 

@@ -6,13 +6,13 @@
 
 #include "check/check.h"
 #include "funk/warmth.h"
+#include "kvdyno/base/testing/rng.h"
 #include "store/store_fixture.h"
-#include "testing/rng.h"
 
 namespace chunkstore {
 namespace {
 
-using testing::Rng;
+using kvdyno::testing::Rng;
 
 class UpkeepTest : public StoreTest {
  protected:

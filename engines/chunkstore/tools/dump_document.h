@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "core/entry.h"
+#include "entry/entry.h"
 #include "kvdyno/base/file_system.h"
 #include "tools/render.h"
 

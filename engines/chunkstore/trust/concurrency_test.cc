@@ -1,5 +1,5 @@
 // Snapshots and linearizability under concurrency, 10^6 operations each.
-#include "testing/linearizable.h"
+#include "trust/linearizable.h"
 #include "trust/scale.h"
 
 namespace chunkstore::testing {

@@ -8,8 +8,8 @@
 #include "kvdyno/base/coding.h"
 #include "kvdyno/base/crc32c.h"
 #include "kvdyno/base/testing/simulated_file_system.h"
-#include "testing/history.h"
-#include "testing/resident.h"
+#include "trust/history.h"
+#include "trust/resident.h"
 #include "trust/scale.h"
 
 namespace chunkstore::testing {

@@ -1,14 +1,14 @@
 // Rare orders of events, made certain: the tests hold threads at moments inside the store
-// (testing/moments.h), which only this build has.
-#include "testing/moments.h"
+// (hooks/moments.h), which only this build has.
+#include "hooks/moments.h"
 
 #include <atomic>
 #include <chrono>
 #include <string>
 #include <thread>
 
+#include "hooks/seeded_bugs.h"
 #include "store/store_fixture.h"
-#include "testing/seeded_bugs.h"
 
 namespace chunkstore {
 namespace {

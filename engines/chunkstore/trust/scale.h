@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <iostream>
 
-#include "testing/checkers.h"
+#include "trust/checkers.h"
 
 #ifndef CHUNKSTORE_TRUST_DIVISOR
 #define CHUNKSTORE_TRUST_DIVISOR 1

@@ -1,7 +1,7 @@
 // Whether the suite would notice: each seeded bug is switched on in a build of its own, and the
 // checker that is meant for it must report a violation. Without a bug the same checkers must be
 // content.
-#include "testing/seeded_bugs.h"
+#include "hooks/seeded_bugs.h"
 
 #include <vector>
 

@@ -1,4 +1,4 @@
-#include "testing/linearizable.h"
+#include "trust/linearizable.h"
 
 #include <algorithm>
 #include <unordered_map>

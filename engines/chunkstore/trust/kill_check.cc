@@ -12,8 +12,8 @@
 #include <memory>
 #include <thread>
 
-#include "testing/checkers.h"
-#include "testing/history.h"
+#include "trust/checkers.h"
+#include "trust/history.h"
 
 namespace chunkstore::testing {
 namespace {

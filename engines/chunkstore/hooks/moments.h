@@ -17,7 +17,7 @@ enum class Moment : uint8_t {
 };
 
 #ifdef CHUNKSTORE_SEEDED_BUGS
-extern std::function<void(Moment)> at_moment;  // set by a test while no thread is in a store
+inline std::function<void(Moment)> at_moment;  // set by a test while no thread is in a store
 inline void Reached(Moment moment) {
   if (at_moment) at_moment(moment);
 }

@@ -1,4 +1,4 @@
-#include "testing/checkers.h"
+#include "trust/checkers.h"
 
 #include "kvdyno/base/clock.h"
 

@@ -1,4 +1,4 @@
-#include "testing/resident.h"
+#include "trust/resident.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "testing/history.h"
+#include "trust/history.h"
 
 namespace chunkstore::testing {
 

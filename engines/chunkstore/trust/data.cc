@@ -1,4 +1,4 @@
-#include "testing/data.h"
+#include "trust/data.h"
 
 #include <stdlib.h>
 

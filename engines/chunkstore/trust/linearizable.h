@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "testing/data.h"
+#include "trust/data.h"
 
 namespace chunkstore::testing {
 

@@ -9,9 +9,12 @@
 #include <vector>
 
 #include "chunkstore/options.h"
-#include "testing/rng.h"
+#include "kvdyno/base/testing/rng.h"
 
 namespace chunkstore::testing {
+
+using kvdyno::testing::Mix;
+using kvdyno::testing::Rng;
 
 // Names a value: a number that is never used twice, and its length. 0 stands for an absent key.
 using ValueId = uint64_t;

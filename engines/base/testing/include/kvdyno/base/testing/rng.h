@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <initializer_list>
 
-namespace chunkstore::testing {
+namespace kvdyno::testing {
 
 // SplitMix64 (Steele, Lea, Flood 2014): one step also serves as a hash.
 inline uint64_t Mix(uint64_t x) {
@@ -44,4 +44,4 @@ class Rng {
   uint64_t state_;
 };
 
-}  // namespace chunkstore::testing
+}  // namespace kvdyno::testing

@@ -7,7 +7,7 @@
 #include <set>
 #include <vector>
 
-#include "testing/data.h"
+#include "trust/data.h"
 
 namespace chunkstore::testing {
 

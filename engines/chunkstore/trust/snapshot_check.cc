@@ -6,8 +6,8 @@
 #include <atomic>
 #include <vector>
 
-#include "testing/checkers.h"
-#include "testing/crew.h"
+#include "trust/checkers.h"
+#include "trust/crew.h"
 
 namespace chunkstore::testing {
 namespace {

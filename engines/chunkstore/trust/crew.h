@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "chunkstore/store.h"
+#include "hooks/moments.h"
 #include "kvdyno/base/testing/fault_file_system.h"
 #include "kvdyno/base/testing/simulated_file_system.h"
-#include "testing/checkers.h"
-#include "testing/data.h"
-#include "testing/moments.h"
+#include "trust/checkers.h"
+#include "trust/data.h"
 
 namespace chunkstore::testing {
 

@@ -1,4 +1,4 @@
-#include "testing/history.h"
+#include "trust/history.h"
 
 namespace chunkstore::testing {
 namespace {

@@ -21,14 +21,13 @@ enum class Bug : uint8_t {
   kBatchNotAtomic,               // a batch is appended as single records
   kSyncAcknowledgesEarly,        // Durability::kSync returns before the sync
   kDeletionForgotten,  // a reorganisation drops a deletion though older versions stay below
-  kForgetsLateWrites,  // a new munk drops a deletion though an older write is still on its way to
-                       // it
+  kForgetsLateWrites,  // a new munk drops a deletion though an older write is on its way to it
   kGetSeesHalfABatch,  // a get does not ask whether a batch began while it looked
 };
 inline constexpr int kBugs = 16;  // kNone included
 
 #ifdef CHUNKSTORE_SEEDED_BUGS
-extern Bug seeded_bug;  // set by a test before the store opens
+inline Bug seeded_bug = Bug::kNone;  // set by a test before the store opens
 inline bool Seeded(Bug bug) { return seeded_bug == bug; }
 #else
 constexpr bool Seeded(Bug) { return false; }

@@ -10,7 +10,7 @@
 
 #include "kvdyno/base/clock.h"
 #include "kvdyno/base/units.h"
-#include "testing/checkers.h"
+#include "trust/checkers.h"
 
 namespace chunkstore::testing {
 namespace {

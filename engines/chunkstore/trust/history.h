@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "chunkstore/store.h"
-#include "testing/data.h"
+#include "trust/data.h"
 
 namespace chunkstore::testing {
 

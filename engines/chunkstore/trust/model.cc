@@ -1,4 +1,4 @@
-#include "testing/model.h"
+#include "trust/model.h"
 
 namespace chunkstore::testing {
 
