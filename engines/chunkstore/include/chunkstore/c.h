@@ -60,17 +60,19 @@ const char* chunkstore_code_name(chunkstore_code code);
 /* "0.1.0"; lives forever. */
 const char* chunkstore_version(void);
 
-/* --- options
- * ------------------------------------------------------------------------------------------- */
+/* --- options */
 
 /* All defaults. Free with chunkstore_options_free; a store copies what it needs at open. */
 chunkstore_options* chunkstore_options_new(void);
 void chunkstore_options_free(chunkstore_options* options);
 
 /* Sets a member of chunkstore::Options (options.h has unit, range, default and effect of each) by
- * its name: sizes              "64MiB", "4096"; "auto" or "adaptive" where options.h has kAuto or
- * kAdaptive durability         "none", "async", "sync" log_lookup         "index", "bloom"
- *   booleans, numbers  "true", "false", "16", "0.5"; checkpoint_interval_s in seconds
+ * its name:
+ *   sizes       "64MiB", "4096"; "auto" or "adaptive" where options.h has kAuto or kAdaptive
+ *   durability  "none", "async", "sync"
+ *   log_lookup  "index", "bloom"
+ *   booleans    "true", "false"
+ *   numbers     "16", "0.5"; checkpoint_interval_s in seconds
  * INVALID_ARGUMENT for an unknown name or an unreadable value; ranges are checked by
  * chunkstore_open. */
 chunkstore_code chunkstore_options_set(chunkstore_options* options, const char* name,
@@ -80,8 +82,7 @@ chunkstore_code chunkstore_options_set(chunkstore_options* options, const char* 
  * unknown name. */
 char* chunkstore_options_get(const chunkstore_options* options, const char* name);
 
-/* --- a store's life
- * ---------------------------------------------------------------------------------------- */
+/* --- a store's life */
 
 /* Opens the store in an existing directory, or makes one there. `options` null: all defaults. Close
  * the store with chunkstore_close. BUSY when another opener holds it; UNSUPPORTED for another
@@ -105,9 +106,7 @@ chunkstore_code chunkstore_repair(const chunkstore_options* options, const char*
 chunkstore_code chunkstore_destroy(const chunkstore_options* options, const char* directory,
                                    char** error);
 
-/* --- writes
- * ------------------------------------------------------------------------------------------------
- */
+/* --- writes */
 
 chunkstore_code chunkstore_put(chunkstore_store* store, const char* key, size_t key_size,
                                const char* value, size_t value_size, char** error);
@@ -128,9 +127,7 @@ size_t chunkstore_batch_count(const chunkstore_batch* batch);
 chunkstore_code chunkstore_write(chunkstore_store* store, const chunkstore_batch* batch,
                                  char** error);
 
-/* --- reads
- * -------------------------------------------------------------------------------------------------
- */
+/* --- reads */
 
 typedef struct chunkstore_read_options {
   const chunkstore_snapshot* snapshot; /* null: the moment of the call */
@@ -194,8 +191,7 @@ chunkstore_snapshot* chunkstore_snapshot_new(chunkstore_store* store);
 void chunkstore_snapshot_free(chunkstore_snapshot* snapshot);
 uint64_t chunkstore_snapshot_version(const chunkstore_snapshot* snapshot);
 
-/* --- maintenance
- * ------------------------------------------------------------------------------------------- */
+/* --- maintenance */
 
 /* Everything written before survives a power loss. */
 chunkstore_code chunkstore_checkpoint(chunkstore_store* store, char** error);
@@ -215,8 +211,7 @@ chunkstore_code chunkstore_compact(chunkstore_store* store, char** error);
 chunkstore_code chunkstore_verify(chunkstore_store* store, uint64_t* problems, char** report,
                                   char** error);
 
-/* --- observation
- * ------------------------------------------------------------------------------------------- */
+/* --- observation */
 
 /* "stats", "chunks", "recovery", "num-chunks". Free with chunkstore_free; null for an
  * unknown name. */

@@ -15,8 +15,7 @@ enum class Durability : uint8_t {
   // It is in memory. The process's death loses what was not flushed.
   kNone,
   // It survives the process's death; a power loss cuts back to a consistent prefix of all writes
-  // that
-  // holds at least everything before the last checkpoint.
+  // that holds at least everything before the last checkpoint.
   kAsync,
   // It survives a power loss.
   kSync,
@@ -27,8 +26,7 @@ enum class LogLookup : uint8_t {
   // An ordered index in memory, key to block: one read.
   kIndex,
   // As published: the log is cut into pieces, each summarised by a Bloom filter; a filter that
-  // answers
-  // "maybe" costs a linear search of its piece.
+  // answers "maybe" costs a linear search of its piece.
   kBloom,
 };
 

@@ -28,9 +28,9 @@ namespace kvdyno {
 //                           fewer keys): what the 14 most significant bits select. A slice is
 //                           drawn Zipf(theta), and the key inside it, in key order, Zipf(theta)
 //   zipf-composite-uniform  the same, and the key inside its slice is uniform
-//   hotspot                 `hotspot_operation_fraction` of draws fall on `hotspot_data_fraction`
-//   of
-//                           the keys, the others on the other keys, uniform in both
+//   hotspot                 `hotspot_operation_fraction` of draws fall on
+//                           `hotspot_data_fraction` of the keys, the others on the other keys,
+//                           uniform in both
 struct KeyChooserSpec {
   std::string distribution = "uniform";
   uint64_t record_count = 0;  // keys at the start; > 0
