@@ -146,6 +146,40 @@ std::vector<Job> Policy::DueForScans(const ChunkMap& map, uint64_t bytes) const 
   return jobs;
 }
 
+std::vector<Job> Policy::DueForSpace(const ChunkMap& map, const std::vector<uint64_t>& sparse,
+                                     uint64_t bytes) {
+  std::vector<Job> jobs;
+  if (sparse.empty()) return jobs;
+  const auto in_sparse = [&sparse](const std::shared_ptr<const Run>& run) {
+    return run != nullptr &&
+           std::binary_search(sparse.begin(), sparse.end(), run->extent().segment);
+  };
+  uint64_t chosen = 0;
+  for (Chunk* chunk : map.chunks()) {
+    const Funk& funk = chunk->funk();
+    const auto& log = funk.log->runs();
+    if (chunk->failed_rounds > 0 || chosen >= bytes) continue;
+    if (!in_sparse(funk.table) && std::none_of(log.begin(), log.end(), in_sparse)) continue;
+    jobs.push_back({{chunk}, funk.bytes()});
+    chosen += funk.bytes();
+  }
+  return jobs;
+}
+
+std::vector<Job> Policy::All(const ChunkMap& map, std::string* from, uint64_t bytes) {
+  const std::vector<Chunk*>& chunks = map.chunks();
+  std::vector<Job> jobs;
+  uint64_t chosen = 0;
+  size_t at = map.Position(*from);
+  for (; at < chunks.size() && chosen < bytes; ++at) {
+    if (chunks[at]->funk().empty()) continue;
+    jobs.push_back({{chunks[at]}, chunks[at]->funk().bytes()});
+    chosen += jobs.back().bytes;
+  }
+  *from = at < chunks.size() ? chunks[at]->min_key : "";
+  return jobs;
+}
+
 uint64_t Policy::PieceBytes(uint64_t input_bytes) const {
   if (input_bytes <= options_.chunk_size) return options_.chunk_size;
   const double piece = kFill * static_cast<double>(options_.chunk_size);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -11,6 +12,11 @@
 #include "core/chunk.h"
 
 namespace chunkstore {
+
+inline constexpr uint64_t kRoundBytes = uint64_t{32} << 20;  // input of a round's jobs
+// The same where they only save later work: PayDebt waits for the round.
+inline constexpr uint64_t kLeisureBytes = uint64_t{8} << 20;
+inline constexpr uint64_t kRoundsAlone = 20;  // a chunk that failed is left alone for so many
 
 // What to reorganise: neighbours that become one, or a single chunk; cut where it is too large.
 struct Job {
@@ -39,6 +45,16 @@ class Policy {
   // have spent as much as merging costs: the one with most, and such after it. What is spent before
   // is at most what a merge at the right moment would have cost too, however many scans follow.
   std::vector<Job> DueForScans(const ChunkMap& map, uint64_t bytes) const;
+
+  // Jobs, in key order, for chunks of which a part lies in one of these segments (ascending), which
+  // are mostly dead: where the file system punches no holes, space comes back when a whole file
+  // dies.
+  static std::vector<Job> DueForSpace(const ChunkMap& map, const std::vector<uint64_t>& sparse,
+                                      uint64_t bytes);
+
+  // Jobs, in key order, for all chunks that hold anything, from this key on. `*from` is then where
+  // to go on, empty at the end.
+  static std::vector<Job> All(const ChunkMap& map, std::string* from, uint64_t bytes);
 
   // Bytes of logs that neighbours together may have to be reorganised as a group: logs that are
   // read at once.

@@ -1,20 +1,19 @@
-// Reorganising: a chunk's table and log, or its munk, become new tables. One output is a rebalance,
-// several are a split, two chunks with one output are a merge; all are the same work and the same
-// edit.
+#include "maintenance/reorganiser.h"
+
 #include <algorithm>
+#include <string>
 #include <thread>
 #include <utility>
 
 #include "core/collector.h"
-#include "maintenance/maintenance.h"
-#include "maintenance/piece_writer.h"
+#include "hooks/seeded_bugs.h"
+#include "maintenance/log_warmer.h"
 
 namespace chunkstore {
 
-struct Maintenance::Prepared {
+struct Reorganiser::Prepared {
   const Job* job = nullptr;
   std::vector<Piece> pieces;
-  bool from_munk = false;
 };
 
 namespace {
@@ -78,12 +77,12 @@ class Chain final : public EntryCursor {
 
 }  // namespace
 
-const Munk* Maintenance::MunkOf(const Job& job) {
+const Munk* Reorganiser::MunkOf(const Job& job) {
   return job.chunks.size() == 1 ? job.chunks[0]->ActiveMunk() : nullptr;
 }
 
 // Reads the logs of jobs from the first on, as many as there is room for, and returns behind which.
-size_t Maintenance::FetchLogs(const std::vector<Job>& jobs, size_t first, size_t end,
+size_t Reorganiser::FetchSome(const std::vector<Job>& jobs, size_t first, size_t end,
                               ReadAhead* ahead) const {
   std::vector<Chunk*> chunks;
   uint64_t bytes = 0;
@@ -95,14 +94,12 @@ size_t Maintenance::FetchLogs(const std::vector<Job>& jobs, size_t first, size_t
       bytes += chunk->funk().log_bytes();
     }
   }
-  FetchLogs(chunks, ahead);
+  FetchLogs(chunks, state_.segments.get(), ahead);
   return at;
 }
 
-std::unique_ptr<EntryCursor> Maintenance::JobCursor(const Job& job, const ReadAhead& ahead,
-                                                    bool* from_munk) {
+std::unique_ptr<EntryCursor> Reorganiser::JobCursor(const Job& job, const ReadAhead& ahead) {
   const Munk* munk = MunkOf(job);
-  *from_munk = munk != nullptr;
   if (munk != nullptr) {
     const Version flushed = Seeded(Bug::kReorganiseWithoutCheckpoint)
                                 ? kNewest
@@ -127,10 +124,10 @@ std::unique_ptr<EntryCursor> Maintenance::JobCursor(const Job& job, const ReadAh
   return std::make_unique<Chain>(std::move(chain));
 }
 
-Status Maintenance::Prepare(const Job& job, const ReadAhead& ahead, SegmentWriter* segment,
+Status Reorganiser::Prepare(const Job& job, const ReadAhead& ahead, SegmentWriter* segment,
                             PieceWriter* writer, Prepared* prepared) {
   prepared->job = &job;
-  const std::unique_ptr<EntryCursor> cursor = JobCursor(job, ahead, &prepared->from_munk);
+  const std::unique_ptr<EntryCursor> cursor = JobCursor(job, ahead);
   Version now = 0;
   // What is flushed is complete: a write at or below it has nothing older on its way.
   Collector collector(state_.snapshots.Live(&now), kNewest);
@@ -144,7 +141,7 @@ Status Maintenance::Prepare(const Job& job, const ReadAhead& ahead, SegmentWrite
 }
 
 // The jobs from first to before end, into one segment.
-void Maintenance::PrepareSome(const std::vector<Job>& jobs, size_t first, size_t end,
+void Reorganiser::PrepareSome(const std::vector<Job>& jobs, size_t first, size_t end,
                               std::vector<Prepared>* prepared, std::vector<Status>* statuses) {
   std::unique_ptr<SegmentWriter> segment;
   Status failed = state_.segments->Create(&segment);
@@ -156,7 +153,7 @@ void Maintenance::PrepareSome(const std::vector<Job>& jobs, size_t first, size_t
   for (size_t i = first; i < end; ++i) {
     Status& status = (*statuses)[i];
     const uint64_t from = failed.ok() ? segment->offset() : 0;
-    if (failed.ok() && i == fetched) fetched = FetchLogs(jobs, i, end, &ahead);
+    if (failed.ok() && i == fetched) fetched = FetchSome(jobs, i, end, &ahead);
     status =
         failed.ok() ? Prepare(jobs[i], ahead, segment.get(), &writer, &(*prepared)[i]) : failed;
     if (!status.ok()) {
@@ -182,8 +179,7 @@ void Maintenance::PrepareSome(const std::vector<Job>& jobs, size_t first, size_t
   for (size_t i = first; i < end; ++i) (*statuses)[i] = failed;
 }
 
-Status Maintenance::Reorganise(const std::vector<Job>& jobs) {
-  BeginWork();
+Status Reorganiser::Run(const std::vector<Job>& jobs) {
   std::vector<Prepared> prepared(jobs.size());
   std::vector<Status> statuses(jobs.size());
   const size_t threads = std::clamp<size_t>(
@@ -217,7 +213,7 @@ Status Maintenance::Reorganise(const std::vector<Job>& jobs) {
   return first_error.ok() ? installed : first_error;
 }
 
-Status Maintenance::Install(std::vector<Prepared>* prepared) {
+Status Reorganiser::Install(std::vector<Prepared>* prepared) {
   Edit edit;
   std::vector<ExtentRef> extents;
   for (const Prepared& done : *prepared) {
@@ -236,7 +232,7 @@ Status Maintenance::Install(std::vector<Prepared>* prepared) {
       edit.add_chunks.push_back(std::move(record));
     }
   }
-  if (const Status status = Apply(edit); !status.ok()) {
+  if (const Status status = editor_.Apply(edit); !status.ok()) {
     if (!state_.manifest->failed()) {
       for (const ExtentRef& extent : extents) state_.segments->Free(extent);
     }
@@ -250,20 +246,20 @@ Status Maintenance::Install(std::vector<Prepared>* prepared) {
     for (size_t i = 0; i < done.pieces.size(); ++i) ids.push_back(edit.add_chunks[record++].id);
     InstallOne(&done, ids, &removed, &added);
   }
-  ReplaceChunks(removed, added);
+  editor_.Replace(removed, added);
   return Status::Ok();
 }
 
-void Maintenance::InstallOne(Prepared* done, const std::vector<uint64_t>& ids,
+void Reorganiser::InstallOne(Prepared* done, const std::vector<uint64_t>& ids,
                              std::vector<Chunk*>* removed, std::vector<Chunk*>* added) {
   const std::vector<Chunk*>& chunks = done->job->chunks;
-  for (const Chunk* chunk : chunks) ObsoleteRuns(chunk->funk());
+  for (const Chunk* chunk : chunks) ChunkEditor::ObsoleteRuns(chunk->funk());
   state_.counters.Add(chunks.size() > 1         ? Count::kMerges
                       : done->pieces.size() > 1 ? Count::kSplits
                                                 : Count::kRebalances);
   std::vector<std::unique_ptr<Funk>> funks;
   for (Piece& piece : done->pieces) {
-    funks.push_back(EmptyFunk());
+    funks.push_back(editor_.EmptyFunk());
     funks.back()->table = std::move(piece.table);
   }
   if (chunks.size() == 1 && funks.size() == 1) {
@@ -275,7 +271,7 @@ void Maintenance::InstallOne(Prepared* done, const std::vector<uint64_t>& ids,
     std::vector<std::pair<std::string, std::string>> ranges;
     ranges.reserve(done->pieces.size());
     for (const Piece& piece : done->pieces) ranges.emplace_back(piece.min_key, piece.max_key);
-    munks = SucceedMunk(chunks[0]->munk(), ranges);
+    munks = munks_.Succeed(chunks[0]->munk(), ranges);
   }
   const auto first = static_cast<ptrdiff_t>(added->size());
   for (size_t i = 0; i < funks.size(); ++i) {
@@ -288,7 +284,7 @@ void Maintenance::InstallOne(Prepared* done, const std::vector<uint64_t>& ids,
     }
     added->push_back(chunk.release());
   }
-  InheritHeat(chunks, {added->begin() + first, added->end()});
+  ChunkEditor::InheritHeat(chunks, {added->begin() + first, added->end()});
   removed->insert(removed->end(), chunks.begin(), chunks.end());
 }
 

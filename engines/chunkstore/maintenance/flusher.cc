@@ -1,23 +1,25 @@
-// Flushing: a stage's entries become one run per chunk, all in one new segment, installed by one
-// edit.
+#include "maintenance/flusher.h"
+
 #include <algorithm>
 #include <cassert>
+#include <string>
 #include <utility>
 
 #include "core/collector.h"
+#include "core/writer.h"
+#include "hooks/seeded_bugs.h"
 #include "kvdyno/base/hash.h"
-#include "maintenance/maintenance.h"
 
 namespace chunkstore {
 
 // What a stage holds for one chunk, without versions that no read can see.
-struct Maintenance::FlushBatch {
+struct Flusher::Batch {
   Chunk* chunk = nullptr;
   std::vector<Entry> entries;
   uint64_t bytes = 0;
 };
 
-struct Maintenance::Flushing {
+struct Flusher::Flushing {
   std::unique_ptr<SegmentWriter> segment;
   Edit edit;
   std::vector<ExtentRef> extents;
@@ -27,15 +29,14 @@ struct Maintenance::Flushing {
   std::vector<std::unique_ptr<Chunk>> added;
 };
 
-std::shared_ptr<Stage> Maintenance::OldestSealed() {
+std::shared_ptr<Stage> Flusher::OldestSealed() const {
   const std::lock_guard lock(state_.write_mutex);
   const auto& stages = state_.stages.load()->stages;
   if (stages.empty() || stages.back() == state_.active) return nullptr;
   return stages.back();
 }
 
-Status Maintenance::FlushStage(const std::shared_ptr<Stage>& stage) {
-  BeginWork();
+Status Flusher::Flush(const std::shared_ptr<Stage>& stage) {
   state_.slots.WaitForPending(stage->last());
   Flushing flushing;
   if (const Status status = state_.segments->Create(&flushing.segment); !status.ok()) return status;
@@ -43,7 +44,7 @@ Status Maintenance::FlushStage(const std::shared_ptr<Stage>& stage) {
   Version now = 0;
   Collector collector(state_.snapshots.Live(&now), Collector::kNoBottom);
   const ChunkMap& map = state_.map();
-  FlushBatch batch;
+  Batch batch;
   size_t at = 0;
   StageIndex::Cursor cursor = stage->NewCursor();
   const auto keep = [&batch](const Entry& entry) {
@@ -85,7 +86,7 @@ Status Maintenance::FlushStage(const std::shared_ptr<Stage>& stage) {
     edit.epoch = manifest.epoch;
   }
   for (const ExtentRef& extent : flushing.extents) state_.segments->AddLive(extent);
-  if (status = Apply(edit); !status.ok()) {
+  if (status = editor_.Apply(edit); !status.ok()) {
     // Nothing refers to what was written. After a failed sync that is not certain: then it stays.
     if (!state_.manifest->failed()) {
       for (const ExtentRef& extent : flushing.extents) state_.segments->Free(extent);
@@ -99,7 +100,7 @@ Status Maintenance::FlushStage(const std::shared_ptr<Stage>& stage) {
   std::vector<Chunk*> added;
   added.reserve(flushing.added.size());
   for (auto& chunk : flushing.added) added.push_back(chunk.release());
-  ReplaceChunks(flushing.removed, added);
+  editor_.Replace(flushing.removed, added);
   RefreshRows(*stage);
   DropStage(stage);
   state_.counters.Add(Count::kFlushes);
@@ -107,7 +108,7 @@ Status Maintenance::FlushStage(const std::shared_ptr<Stage>& stage) {
   return Status::Ok();
 }
 
-Status Maintenance::WriteBatch(FlushBatch* batch, Flushing* flushing) {
+Status Flusher::WriteBatch(Batch* batch, Flushing* flushing) {
   if (batch->entries.empty()) return Status::Ok();
   if (Adoptable(*batch)) return AdoptBatch(batch, flushing);
   RunBuilder builder(flushing->segment.get(), state_.options.block_size, true);
@@ -133,7 +134,7 @@ Status Maintenance::WriteBatch(FlushBatch* batch, Flushing* flushing) {
 
 // Sorted-run adoption: entries beyond everything that the chunk has, and enough of them, become
 // tables of chunks of their own at once, written once. So a sequential load writes everything once.
-bool Maintenance::Adoptable(const FlushBatch& batch) const {
+bool Flusher::Adoptable(const Batch& batch) const {
   if (batch.bytes < state_.options.chunk_size / 2) return false;
   const Funk& funk = batch.chunk->funk();
   const std::string_view first = batch.entries.front().key;
@@ -144,15 +145,15 @@ bool Maintenance::Adoptable(const FlushBatch& batch) const {
   return funk.log->EndsBefore(first);
 }
 
-Status Maintenance::AdoptBatch(FlushBatch* batch, Flushing* flushing) {
+Status Flusher::AdoptBatch(Batch* batch, Flushing* flushing) {
   Chunk& chunk = *batch->chunk;
   Edit& edit = flushing->edit;
   std::string min_key = chunk.min_key;
   const auto add_chunk = [&](std::string max_key, std::unique_ptr<const Funk> funk) {
-    flushing->added.push_back(NewChunk(min_key, max_key, std::move(funk)));
+    flushing->added.push_back(editor_.NewChunk(min_key, max_key, std::move(funk)));
     flushing->added.back()->unsettled.store(true);
     const Chunk& added = *flushing->added.back();
-    edit.add_chunks.push_back(RecordOf(added.id, added.min_key, added.funk()));
+    edit.add_chunks.push_back(ChunkEditor::RecordOf(added.id, added.min_key, added.funk()));
     min_key = std::move(max_key);
   };
   edit.remove_chunks.push_back(chunk.min_key);
@@ -175,7 +176,7 @@ Status Maintenance::AdoptBatch(FlushBatch* batch, Flushing* flushing) {
     }
     RunSummary summary;
     if (const Status status = builder.Finish(&summary); !status.ok()) return status;
-    std::unique_ptr<Funk> funk = EmptyFunk();
+    std::unique_ptr<Funk> funk = editor_.EmptyFunk();
     funk->table = std::make_shared<Run>(state_.segments.get(), summary.extent, summary.index);
     flushing->extents.push_back(summary.extent);
     state_.counters.Add(Count::kAdoptionBytes, summary.extent.length);
@@ -188,7 +189,7 @@ Status Maintenance::AdoptBatch(FlushBatch* batch, Flushing* flushing) {
 }
 
 // The newest version of each key leaves the stage: cached rows of these keys follow.
-void Maintenance::RefreshRows(const Stage& stage) {
+void Flusher::RefreshRows(const Stage& stage) {
   if (state_.rows == nullptr) return;
   StageIndex::Cursor cursor = stage.NewCursor();
   std::string_view last;
@@ -203,7 +204,7 @@ void Maintenance::RefreshRows(const Stage& stage) {
 }
 
 // Off the list, and its slot free once no reader can see it.
-void Maintenance::DropStage(const std::shared_ptr<Stage>& stage) {
+void Flusher::DropStage(const std::shared_ptr<Stage>& stage) {
   {
     const std::lock_guard lock(state_.write_mutex);
     auto list = std::make_unique<StageList>(*state_.stages.load());

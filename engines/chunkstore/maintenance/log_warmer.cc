@@ -1,21 +1,16 @@
-// Warming: the log indexes that a store lacks when it was opened. Those that were saved when it was
-// closed are read one by one. Else they are made for many chunks at once: a chunk's runs lie in as
-// many places as there were flushes, but there beside its neighbours', so that for a group of
-// chunks one call per flush brings them, where a get that finds its chunk cold makes one per run of
-// that chunk alone.
+#include "maintenance/log_warmer.h"
+
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "funk/warmth.h"
-#include "maintenance/maintenance.h"
 
 namespace chunkstore {
 
-// Some, so that no flush waits long; true when it got on. A chunk that is read is joined by those
-// behind it: they are likely to be read too, and cost hardly another call.
-bool Maintenance::WarmLogs() {
+// A chunk that is read is joined by those behind it: they are likely to be read too, and cost hardly
+// another call.
+bool LogWarmer::Warm() {
   const std::vector<Chunk*>& chunks = state_.map().chunks();
   const auto cold = [](const Chunk& chunk) {
     return chunk.failed_rounds == 0 && !chunk.funk().log->warm();
@@ -43,23 +38,23 @@ bool Maintenance::WarmLogs() {
   return warmed;
 }
 
-void Maintenance::FetchLogs(const std::vector<Chunk*>& chunks, ReadAhead* ahead) const {
+void FetchLogs(const std::vector<Chunk*>& chunks, Segments* segments, ReadAhead* ahead) {
   std::vector<ExtentRef> extents;
   for (const Chunk* chunk : chunks) {
     for (const auto& run : chunk->funk().log->runs()) {
       if (run->extent().length <= ReadAhead::kLongestRun) extents.push_back(run->extent());
     }
   }
-  ahead->Fetch(*state_.segments, std::move(extents));
+  ahead->Fetch(*segments, std::move(extents));
 }
 
-bool Maintenance::WarmGroup(const std::vector<Chunk*>& group) {
+bool LogWarmer::WarmGroup(const std::vector<Chunk*>& group) {
   std::vector<Chunk*> unsaved;
   for (Chunk* chunk : group) {
     if (!chunk->funk().log->saved()) unsaved.push_back(chunk);
   }
   ReadAhead ahead;
-  FetchLogs(unsaved, &ahead);
+  FetchLogs(unsaved, state_.segments.get(), &ahead);
   ReadContext context = state_.read_context(false);
   context.ahead = &ahead;
   bool warmed = false;
@@ -74,7 +69,7 @@ bool Maintenance::WarmGroup(const std::vector<Chunk*>& group) {
   return warmed;
 }
 
-uint64_t Maintenance::SaveWarmth() {
+uint64_t LogWarmer::Save() {
   const uint64_t number = state_.manifest->state().warmth + 1;
   std::unique_ptr<WarmthWriter> writer;
   Status status = WarmthWriter::Create(state_.files, state_.directory, number, &writer);

@@ -1,25 +1,24 @@
-// The chunk map, and how chunks are written in the manifest.
+#include "maintenance/chunk_editor.h"
+
 #include <algorithm>
 #include <unordered_set>
 #include <utility>
 
-#include "maintenance/maintenance.h"
-
 namespace chunkstore {
 
-std::unique_ptr<Chunk> Maintenance::NewChunk(std::string min_key, std::string max_key,
+std::unique_ptr<Chunk> ChunkEditor::NewChunk(std::string min_key, std::string max_key,
                                              std::unique_ptr<const Funk> funk) {
   return std::make_unique<Chunk>(state_.next_chunk_id++, std::move(min_key), std::move(max_key),
                                  std::move(funk));
 }
 
-std::unique_ptr<Funk> Maintenance::EmptyFunk() const {
+std::unique_ptr<Funk> ChunkEditor::EmptyFunk() const {
   auto funk = std::make_unique<Funk>();
   funk->log = std::make_shared<Log>(&state_.log_policy, std::vector<std::shared_ptr<const Run>>{});
   return funk;
 }
 
-ChunkRecord Maintenance::RecordOf(uint64_t id, const std::string& min_key, const Funk& funk) {
+ChunkRecord ChunkEditor::RecordOf(uint64_t id, const std::string& min_key, const Funk& funk) {
   ChunkRecord record;
   record.id = id;
   record.min_key = min_key;
@@ -28,8 +27,7 @@ ChunkRecord Maintenance::RecordOf(uint64_t id, const std::string& min_key, const
   return record;
 }
 
-void Maintenance::ReplaceChunks(const std::vector<Chunk*>& removed,
-                                const std::vector<Chunk*>& added) {
+void ChunkEditor::Replace(const std::vector<Chunk*>& removed, const std::vector<Chunk*>& added) {
   if (removed.empty() && added.empty()) return;
   const std::unordered_set<const Chunk*> gone(removed.begin(), removed.end());
   const ChunkMap* old = state_.chunks.load();
@@ -53,13 +51,12 @@ void Maintenance::ReplaceChunks(const std::vector<Chunk*>& removed,
   for (Chunk* chunk : removed) state_.slots.RetireObject(chunk);
 }
 
-// The space of these runs goes back once no read uses them; the manifest has forgotten them.
-void Maintenance::ObsoleteRuns(const Funk& funk) {
+void ChunkEditor::ObsoleteRuns(const Funk& funk) {
   if (funk.table != nullptr) funk.table->MarkObsolete();
   for (const auto& run : funk.log->runs()) run->MarkObsolete();
 }
 
-void Maintenance::InheritHeat(const std::vector<Chunk*>& from, const std::vector<Chunk*>& to) {
+void ChunkEditor::InheritHeat(const std::vector<Chunk*>& from, const std::vector<Chunk*>& to) {
   uint32_t reads = 0;
   uint32_t scans = 0;
   for (const Chunk* chunk : from) {
@@ -73,7 +70,7 @@ void Maintenance::InheritHeat(const std::vector<Chunk*>& from, const std::vector
   }
 }
 
-Status Maintenance::Apply(const Edit& edit) {
+Status ChunkEditor::Apply(const Edit& edit) {
   const Status status = state_.manifest->Apply(edit, true);
   const bool again = status.code() == Code::kNoSpace && !state_.manifest->failed();
   if (!status.ok() && !again) state_.SetFatal(status);

@@ -1,19 +1,22 @@
-// Munks: which chunks are held in memory as a whole, made, remade and given up.
+#include "maintenance/munk_keeper.h"
+
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "core/collector.h"
 #include "hooks/moments.h"
 #include "hooks/seeded_bugs.h"
-#include "maintenance/maintenance.h"
+#include "maintenance/log_warmer.h"
+#include "memory/arbiter.h"
 
 namespace chunkstore {
 
 namespace {
 
-constexpr uint32_t kWarm = 8;  // reads since the last halvings that are worth displacing somebody
+constexpr uint32_t kWarm = 8;  // reads since the last halvings that are worth displacing another
 constexpr uint64_t kLoadBytes = uint64_t{16} << 20;  // a round, so that no flush waits for long
-constexpr double kBetter = 2;  // how much hotter a newcomer must be than whom it displaces
+constexpr double kBetter = 2;  // how much hotter a newcomer must be than what it displaces
 
 uint32_t Reads(const Chunk& chunk) {
   return chunk.heat.reads.load(std::memory_order_relaxed) +
@@ -49,7 +52,7 @@ uint64_t ExpectedBytes(const Chunk& chunk) {
 
 }  // namespace
 
-std::vector<Version> Maintenance::MunkVersions(Version* now) {
+std::vector<Version> MunkKeeper::Versions(Version* now) {
   std::vector<Version> versions = state_.snapshots.Live(now);
   versions.push_back(state_.manifest->state().flushed_version);
   {
@@ -66,7 +69,7 @@ std::vector<Version> Maintenance::MunkVersions(Version* now) {
 // result, because it is pending now or begins later. So a deletion at or below the result hides
 // nothing once its older versions are dropped, but an older write may still follow a newer
 // deletion.
-Version Maintenance::SettledWrites() const {
+Version MunkKeeper::SettledWrites() const {
   if (Seeded(Bug::kForgetsLateWrites)) return kNewest;
   return state_.slots.SettledUpTo(state_.clock.load());
 }
@@ -74,13 +77,13 @@ Version Maintenance::SettledWrites() const {
 // The munk is shown to writers before it is filled: every write from then on enters it, and every
 // write before is in the stages once nothing is pending. The copy of the stage list is taken after
 // that.
-Status Maintenance::LoadMunk(Chunk* chunk, const ReadAhead& ahead) {
+Status MunkKeeper::Load(Chunk* chunk, const ReadAhead& ahead) {
   auto* munk = new Munk(chunk->min_key, chunk->max_key, &state_.spare_pages);
   const Version settled = SettledWrites();
   chunk->Exchange(munk);
   Reached(Moment::kMunkShown);
   Version now = 0;
-  Collector collector(MunkVersions(&now), settled);
+  Collector collector(Versions(&now), settled);
   state_.slots.WaitForPending(now);
 
   const Funk& funk = chunk->funk();
@@ -108,7 +111,7 @@ Status Maintenance::LoadMunk(Chunk* chunk, const ReadAhead& ahead) {
     if (const Status status = collector.Add(entry, fill); !status.ok()) return status;
   }
   if (const Status status = cursor->status(); !status.ok()) {
-    DropMunk(chunk);
+    Drop(chunk);
     return status;
   }
   munk->Activate();
@@ -116,7 +119,7 @@ Status Maintenance::LoadMunk(Chunk* chunk, const ReadAhead& ahead) {
   return Status::Ok();
 }
 
-void Maintenance::DropMunk(Chunk* chunk) {
+void MunkKeeper::Drop(Chunk* chunk) {
   chunk->unsettled.store(true);
   Munk* munk = chunk->Exchange(nullptr);
   state_.slots.WaitForPending(state_.clock.load());
@@ -124,7 +127,7 @@ void Maintenance::DropMunk(Chunk* chunk) {
   state_.slots.RetireObject(munk);
 }
 
-std::vector<Munk*> Maintenance::SucceedMunk(
+std::vector<Munk*> MunkKeeper::Succeed(
     Munk* old, const std::vector<std::pair<std::string, std::string>>& ranges) {
   std::vector<Munk*> munks;
   munks.reserve(ranges.size());
@@ -135,7 +138,7 @@ std::vector<Munk*> Maintenance::SucceedMunk(
   old->SetSuccessors(munks);
   Reached(Moment::kMunkShown);
   Version now = 0;
-  Collector collector(MunkVersions(&now), settled);
+  Collector collector(Versions(&now), settled);
   state_.slots.WaitForPending(now);
   size_t at = 0;
   const auto fill = [&](const Entry& entry) {
@@ -152,13 +155,13 @@ std::vector<Munk*> Maintenance::SucceedMunk(
   return munks;
 }
 
-void Maintenance::RebalanceMunk(Chunk* chunk) {
-  const std::vector<Munk*> next = SucceedMunk(chunk->munk(), {{chunk->min_key, chunk->max_key}});
+void MunkKeeper::Rebalance(Chunk* chunk) {
+  const std::vector<Munk*> next = Succeed(chunk->munk(), {{chunk->min_key, chunk->max_key}});
   state_.slots.RetireObject(chunk->Exchange(next.front()));
   state_.counters.Add(Count::kMunkRebalances);
 }
 
-uint64_t Maintenance::MunksOfAll() const {
+uint64_t MunkKeeper::BytesOfAll() const {
   uint64_t bytes = 0;
   for (const Chunk* chunk : state_.map().chunks()) {
     bytes += chunk->munk() != nullptr ? chunk->munk()->memory() : ExpectedBytes(*chunk);
@@ -166,56 +169,52 @@ uint64_t Maintenance::MunksOfAll() const {
   return bytes;
 }
 
-void Maintenance::EvictMunk(Chunk* chunk) {
-  DropMunk(chunk);
+void MunkKeeper::Evict(Chunk* chunk) {
+  Drop(chunk);
   state_.slots.Reclaim();
   state_.counters.Add(Count::kMunkEvictions);
 }
 
-void Maintenance::EvictColdest(MunkSurvey* munks) {
+void MunkKeeper::EvictColdest(Survey* munks) {
   Chunk* chunk = munks->held[munks->coldest++].second;
   munks->bytes -= std::min(munks->bytes, PeakBytes(*chunk->munk()));
-  EvictMunk(chunk);
+  Evict(chunk);
 }
 
-// Rebalances munks that were written to, or evicts them when hardly anybody reads them, and evicts
-// the coldest while there are too many.
-Maintenance::MunkSurvey Maintenance::FitMunks() {
-  MunkSurvey munks;
+MunkKeeper::Survey MunkKeeper::Fit() {
+  Survey munks;
   for (Chunk* chunk : state_.map().chunks()) {
     if (Munk* munk = chunk->munk(); munk != nullptr) {
       if (policy_.AppendedEnough(*munk)) {
         if (Reads(*chunk) < kWarm) {
-          EvictMunk(chunk);
+          Evict(chunk);
           continue;
         }
-        RebalanceMunk(chunk);
+        Rebalance(chunk);
       }
       state_.slots.Reclaim();  // not two of every munk at a time
       munks.grow |= Grows(*chunk->munk());
       const uint64_t peak = PeakBytes(*chunk->munk());
       munks.bytes += peak;
       munks.held.emplace_back(HeatOf(*chunk, peak), chunk);
-    } else if (munk_capacity_ > 0 && chunk->failed_rounds == 0 && Reads(*chunk) > 0) {
+    } else if (capacity_ > 0 && chunk->failed_rounds == 0 && Reads(*chunk) > 0) {
       munks.wanted.emplace_back(HeatOf(*chunk, ExpectedBytes(*chunk)), chunk);
     }
   }
   std::sort(munks.held.begin(), munks.held.end());
-  while (munks.bytes > munk_capacity_ && munks.coldest < munks.held.size()) EvictColdest(&munks);
-  munk_bytes_ = munks.bytes;
-  munks_ = munks.held.size() - munks.coldest;
+  while (munks.bytes > capacity_ && munks.coldest < munks.held.size()) EvictColdest(&munks);
+  bytes_ = munks.bytes;
+  count_ = munks.held.size() - munks.coldest;
   return munks;
 }
 
-// Loads the hottest chunks: any that was read while there is room, and one that is much hotter in
-// the place of others.
-bool Maintenance::KeepMunks() {
-  MunkSurvey munks = FitMunks();
-  if (stopped()) return false;
+bool MunkKeeper::Keep() {
+  Survey munks = Fit();
+  if (stopped_()) return false;
   // Sizes are estimates, and some munks grow: without room to spare they would be evicted and
   // loaded in turn.
-  const uint64_t spare = munk_capacity_ / (munks.grow ? 8 : Arbiter::kSpareShare);
-  const uint64_t room = munk_capacity_ - spare;
+  const uint64_t spare = capacity_ / (munks.grow ? 8 : Arbiter::kSpareShare);
+  const uint64_t room = capacity_ - spare;
   std::sort(munks.wanted.begin(), munks.wanted.end(), std::greater<>());
   std::vector<Chunk*> chosen;
   uint64_t chosen_bytes = 0;
@@ -233,13 +232,13 @@ bool Maintenance::KeepMunks() {
     chosen_bytes += chunk->funk().bytes();
     chosen.push_back(chunk);
   }
-  munk_bytes_ = munks.bytes;
-  munks_ = munks.held.size() - munks.coldest + chosen.size();
-  return LoadMunks(std::move(chosen));
+  bytes_ = munks.bytes;
+  count_ = munks.held.size() - munks.coldest + chosen.size();
+  return LoadSome(std::move(chosen));
 }
 
 // In key order, for logs of neighbours are read together.
-bool Maintenance::LoadMunks(std::vector<Chunk*> chunks) {
+bool MunkKeeper::LoadSome(std::vector<Chunk*> chunks) {
   std::sort(chunks.begin(), chunks.end(),
             [](const Chunk* a, const Chunk* b) { return a->min_key < b->min_key; });
   ReadAhead ahead;
@@ -251,9 +250,9 @@ bool Maintenance::LoadMunks(std::vector<Chunk*> chunks) {
       group.push_back(chunks[i]);
       bytes += chunks[i]->funk().log_bytes();
     }
-    FetchLogs(group, &ahead);
+    FetchLogs(group, state_.segments.get(), &ahead);
     for (Chunk* chunk : group) {
-      if (LoadMunk(chunk, ahead).ok()) {
+      if (Load(chunk, ahead).ok()) {
         loaded = true;
       } else {
         chunk->failed_rounds = kRoundsAlone;

@@ -1,0 +1,156 @@
+#include "maintenance/budget_keeper.h"
+
+#include <malloc.h>
+#include <time.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "core/budget.h"
+#include "kvdyno/base/clock.h"
+
+namespace chunkstore {
+
+namespace {
+
+constexpr uint64_t kIdleNs = 3'000'000'000;  // without work
+// A run without its index: itself and its extent, each with what the heap adds, and who points to
+// it.
+constexpr uint64_t kRunBytes = sizeof(Run) + 128;
+
+uint64_t ThreadCpuNs() {
+  timespec time;
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec);
+}
+
+}  // namespace
+
+BudgetKeeper::BudgetKeeper(State* state, const Policy* policy, MunkKeeper* munks)
+    : state_(*state), policy_(*policy), munks_(*munks) {
+  const auto share = [](uint64_t size) {
+    return CacheShare{size == Options::kAdaptive ? 0 : size, size == Options::kAdaptive};
+  };
+  const Options& options = state->options;
+  arbiter_ = std::make_unique<Arbiter>(
+      CacheBytes(), munks_.BytesOfAll(),
+      CacheShares{share(options.munk_cache_size), share(options.row_cache_size),
+                  share(options.block_cache_size)});
+  ApplyShares();
+}
+
+void BudgetKeeper::BeginWork() {
+  const bool was_idle = idle();
+  last_work_ns_ = kvdyno::NowNs();
+  if (!was_idle) return;
+  arbiter_->SetTotal(CacheBytes(), munks_.BytesOfAll());
+  ApplyShares();
+  munks_.MakeFit();
+}
+
+// Without threads all work is asked for, and sizes do not depend on time.
+bool BudgetKeeper::idle() const {
+  return state_.options.background_threads > 0 && kvdyno::NowNs() - last_work_ns_ > kIdleNs;
+}
+
+// What is left for caches: the budget without the ring, the indexes and buffers of background work.
+// While there is no work, its buffers and the ring's free stages are lent to the caches.
+uint64_t BudgetKeeper::CacheBytes() const {
+  const Options& options = state_.options;
+  // A reorganisation holds an output of up to twice the chunk size, a growing buffer's copy of it,
+  // a group's logs, and reads tables ahead.
+  const uint64_t buffers = (uint64_t{4} << 20) + 4 * options.chunk_size + policy_.GroupBytes();
+  const uint64_t spare = state_.spare_pages.most();
+  // Between indexes, which come and go in all sizes, the heap has holes smaller than a page.
+  const uint64_t holes = index_bytes_ / 4;
+  const uint64_t work =
+      idle() ? state_.ring->memory_in_use()
+             : state_.ring->memory() +
+                   buffers * static_cast<uint64_t>(std::max(options.background_threads, 1));
+  const uint64_t taken =
+      work + index_bytes_ + holes + ProcessReserve(options.memory_budget) + spare;
+  const uint64_t least = options.memory_budget / 16;
+  return taken + least < options.memory_budget ? options.memory_budget - taken : least;
+}
+
+void BudgetKeeper::ApplyShares() {
+  const CacheShares& shares = arbiter_->shares();
+  munks_.SetCapacity(shares.munks.bytes);
+  if (state_.rows != nullptr) state_.rows->SetCapacity(shares.rows.bytes);
+  if (state_.blocks != nullptr) state_.blocks->SetCapacity(shares.blocks.bytes);
+}
+
+// Touches every run: once a second is often enough.
+void BudgetKeeper::SurveyIndexes() {
+  uint64_t index = 0;
+  uint64_t of_logs = 0;
+  for (const Chunk* chunk : state_.map().chunks()) {
+    const Funk& funk = chunk->funk();
+    index += sizeof(Chunk) + chunk->min_key.size() + chunk->max_key.size();
+    if (funk.table != nullptr) index += kRunBytes + funk.table->memory();
+    of_logs += funk.log->memory();
+    for (const auto& run : funk.log->runs()) of_logs += kRunBytes + run->memory();
+  }
+  log_index_bytes_ = of_logs;
+  index_bytes_ = index + of_logs;
+}
+
+// Indexes of all sizes come and go, and the C library keeps the pages between those that stay: with
+// a budget of 256 MiB 57 MiB after four minutes of mixed load. Takes a hundredth of a CPU at most,
+// however large the process's heap.
+void BudgetKeeper::TrimHeap() {
+#ifdef __GLIBC__
+  if (kvdyno::NowNs() < next_trim_ns_) return;
+  const uint64_t begin_ns = ThreadCpuNs();
+  ::malloc_trim(0);
+  next_trim_ns_ = kvdyno::NowNs() + 100 * (ThreadCpuNs() - begin_ns);
+#endif
+}
+
+void BudgetKeeper::Tick() {
+  SurveyIndexes();
+  arbiter_->SetTotal(CacheBytes(), munks_.BytesOfAll());
+  CacheObservation munks, rows, blocks;
+  munks.hits = state_.counters.Gets(Served::kMunk);
+  munks.memory = munks_.bytes();
+  uint64_t outside = 0;
+  std::vector<std::pair<uint32_t, uint64_t>> cold;  // reads, bytes
+  for (const Chunk* chunk : state_.map().chunks()) {
+    const uint32_t reads = chunk->heat.reads.load(std::memory_order_relaxed);
+    if (chunk->munk() == nullptr && reads > 0) cold.emplace_back(reads, chunk->funk().bytes());
+    chunk->heat.reads.store(reads / 2, std::memory_order_relaxed);
+    chunk->heat.scans.store(chunk->heat.scans.load(std::memory_order_relaxed) / 2,
+                            std::memory_order_relaxed);
+  }
+  // The ghosts of munks: the hottest chunks that another share of the same size would hold.
+  std::sort(cold.begin(), cold.end(), std::greater<>());
+  uint64_t room = munks_.capacity();
+  for (const auto& [reads, bytes] : cold) {
+    if (bytes > room) break;
+    room -= bytes;
+    outside += reads / 2;
+  }
+  if (state_.rows != nullptr) {
+    const RowCache::Counts counts = state_.rows->counts();
+    rows = {counts.hits, counts.ghost_hits, counts.misses, state_.rows->memory()};
+  }
+  if (state_.blocks != nullptr) {
+    const BlockCache::Counts counts = state_.blocks->counts();
+    blocks = {counts.hits, counts.ghost_hits, counts.misses, state_.blocks->memory()};
+  }
+  const auto since = [](const CacheObservation& now, CacheObservation* last) {
+    const CacheObservation difference{now.hits - last->hits, now.ghost_hits - last->ghost_hits,
+                                      now.misses - last->misses, now.memory};
+    *last = now;
+    return difference;
+  };
+  CacheObservation munks_now = since(munks, &last_munks_);
+  munks_now.ghost_hits = outside;
+  const CacheObservation rows_now = since(rows, &last_rows_);
+  const CacheObservation blocks_now = since(blocks, &last_blocks_);
+  arbiter_->Decide(munks_now, rows_now, blocks_now);
+  ApplyShares();
+}
+
+}  // namespace chunkstore

@@ -1,0 +1,47 @@
+// BudgetKeeper: divides the memory budget among the ring, indexes, background work and caches, and
+// lets caches have what rests. Under State::maintenance_mutex but for what it counts.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "core/state.h"
+#include "maintenance/munk_keeper.h"
+#include "maintenance/policy.h"
+#include "memory/arbiter.h"
+
+namespace chunkstore {
+
+class BudgetKeeper {
+ public:
+  BudgetKeeper(State* state, const Policy* policy, MunkKeeper* munks);
+
+  // Before a flush or a reorganisation: caches give back at once what the work needs.
+  void BeginWork();
+  // Once a second or so: memory follows use, and heat fades.
+  void Tick();
+  // Gives free pages of the heap back to the machine.
+  void TrimHeap();
+
+  uint64_t index_bytes() const { return index_bytes_.load(); }  // from any thread, as of a Tick
+  uint64_t log_index_bytes() const { return log_index_bytes_; }
+
+ private:
+  bool idle() const;
+  uint64_t CacheBytes() const;
+  void ApplyShares();
+  void SurveyIndexes();  // what indexes take in memory
+
+  State& state_;
+  const Policy& policy_;
+  MunkKeeper& munks_;
+  std::unique_ptr<Arbiter> arbiter_;
+  uint64_t last_work_ns_ = 0;
+  uint64_t next_trim_ns_ = 0;
+  CacheObservation last_munks_, last_rows_, last_blocks_;
+  std::atomic<uint64_t> index_bytes_{0};
+  uint64_t log_index_bytes_ = 0;  // of index_bytes_
+};
+
+}  // namespace chunkstore

@@ -1,0 +1,36 @@
+// Flusher: makes a stage's entries one run per chunk, all in one new segment, installed by one edit.
+// Under State::maintenance_mutex.
+#pragma once
+
+#include <memory>
+
+#include "core/state.h"
+#include "maintenance/chunk_editor.h"
+#include "maintenance/policy.h"
+
+namespace chunkstore {
+
+class Flusher {
+ public:
+  Flusher(State* state, const Policy* policy, ChunkEditor* editor)
+      : state_(*state), policy_(*policy), editor_(*editor) {}
+
+  std::shared_ptr<Stage> OldestSealed() const;  // null: there is none
+  // The oldest sealed stage. On return it is free for writers, or nothing has changed.
+  Status Flush(const std::shared_ptr<Stage>& stage);
+
+ private:
+  struct Batch;
+  struct Flushing;
+  Status WriteBatch(Batch* batch, Flushing* flushing);
+  Status AdoptBatch(Batch* batch, Flushing* flushing);
+  bool Adoptable(const Batch& batch) const;
+  void RefreshRows(const Stage& stage);
+  void DropStage(const std::shared_ptr<Stage>& stage);
+
+  State& state_;
+  const Policy& policy_;
+  ChunkEditor& editor_;
+};
+
+}  // namespace chunkstore

@@ -1,0 +1,67 @@
+// MunkKeeper: which chunks are held in memory as a whole; makes, remakes and gives up their munks.
+// Under State::maintenance_mutex but for what it counts.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/state.h"
+#include "maintenance/policy.h"
+
+namespace chunkstore {
+
+class MunkKeeper {
+ public:
+  // `stopped`: the store is closing, loading anything would be wasted.
+  MunkKeeper(State* state, const Policy* policy, std::function<bool()> stopped)
+      : state_(*state), policy_(*policy), stopped_(std::move(stopped)) {}
+
+  uint64_t BytesOfAll() const;  // that munks of all chunks would take
+  uint64_t capacity() const { return capacity_; }
+  void SetCapacity(uint64_t bytes) { capacity_ = bytes; }
+
+  // Rebalances munks that were written to, and evicts those that nothing reads and the coldest
+  // beyond the capacity.
+  void MakeFit() { Fit(); }
+  // The same, then loads the hottest chunks: any that was read while there is room, and one that is
+  // much hotter in the place of others. True when it loaded some.
+  bool Keep();
+  // New munks over these ranges, filled from the old one and following it from now on.
+  std::vector<Munk*> Succeed(Munk* old,
+                             const std::vector<std::pair<std::string, std::string>>& ranges);
+
+  // From any thread, as of the last round.
+  uint64_t bytes() const { return bytes_.load(); }
+  uint64_t count() const { return count_.load(); }
+
+ private:
+  struct Survey {
+    uint64_t bytes = 0;                                   // that munks take at their peaks
+    bool grow = false;                                    // whether any is written to
+    std::vector<std::pair<double, Chunk*>> held, wanted;  // heat and chunk; held: coldest first
+    size_t coldest = 0;                                   // in held: those before were evicted
+  };
+  Survey Fit();
+  void EvictColdest(Survey* munks);
+  bool LoadSome(std::vector<Chunk*> chunks);
+  Status Load(Chunk* chunk, const ReadAhead& ahead);
+  void Drop(Chunk* chunk);
+  void Evict(Chunk* chunk);  // drops it, and counts it
+  void Rebalance(Chunk* chunk);
+  // Versions that a munk must be able to answer at: live snapshots, and the borders between stages,
+  // at which a munk may be written out.
+  std::vector<Version> Versions(Version* now);
+  Version SettledWrites() const;
+
+  State& state_;
+  const Policy& policy_;
+  std::function<bool()> stopped_;
+  uint64_t capacity_ = 0;
+  std::atomic<uint64_t> bytes_{0}, count_{0};
+};
+
+}  // namespace chunkstore
