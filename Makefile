@@ -20,7 +20,7 @@ ENGINES_READY = $(if $(filter docker,$(RUNNER)),images-needed,engines-needed)
 KVDYNO := .venv/bin/kvdyno
 PY := .venv/bin/python
 
-.PHONY: help experiment plan test test-cpp test-python lint tidy format prose sanitize bench-driver bench-chunkstore bench-reads stress fuzz \
+.PHONY: help experiment plan test test-cpp test-python lint tidy locks format prose sanitize bench-driver bench-chunkstore bench-reads stress fuzz \
         engines engines-needed engines-test images images-needed harness-image clean-room packages venv build tests-built lock doctor clean distclean
 
 help:  ## List the targets
@@ -53,6 +53,11 @@ lint: venv  ## Check formats, lints, types and layers
 tidy: venv build/build.ninja  ## Search the C++ sources for mistakes with clang-tidy (minutes)
 	@git ls-files 'engines/*.cc' | grep -v -e _test.cc -e /conformance/ -e /testing/ -e /trust/ | \
 	  xargs -P $(JOBS) -n 4 .venv/bin/clang-tidy -p build --quiet 2>/dev/null
+
+locks: venv build/build.ninja  ## Check with clang that what locks guard is used under them
+	@git ls-files 'engines/base/*.cc' 'engines/chunkstore/*.cc' | grep -v -e _test.cc -e /testing/ -e /trust/ -e /fuzz/ | \
+	  xargs -P $(JOBS) -n 4 .venv/bin/clang-tidy -p build --quiet --checks='-*,clang-diagnostic-thread-safety*' \
+	    --extra-arg=-Wthread-safety 2>/dev/null
 
 format: venv  ## Rewrite the sources in the project's format
 	@.venv/bin/ruff check --fix-only -q . && .venv/bin/ruff format -q .

@@ -83,7 +83,7 @@ void PosixReads::Together(std::vector<FileRead>* reads) {
 
 aio_context_t PosixReads::Take() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!idle_.empty()) {
       const aio_context_t queue = idle_.back();
       idle_.pop_back();
@@ -95,7 +95,7 @@ aio_context_t PosixReads::Take() {
 }
 
 void PosixReads::GiveBack(aio_context_t queue) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   idle_.push_back(queue);
 }
 

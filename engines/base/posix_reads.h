@@ -5,10 +5,10 @@
 
 #include <linux/aio_abi.h>
 
-#include <mutex>
 #include <vector>
 
 #include "kvdyno/base/file_system.h"
+#include "kvdyno/base/mutex.h"
 
 namespace kvdyno {
 
@@ -24,8 +24,8 @@ class PosixReads {
   aio_context_t Take();  // 0 where there is none to be had
   void GiveBack(aio_context_t queue);
 
-  std::mutex mutex_;
-  std::vector<aio_context_t> idle_;  // guarded by mutex_
+  Mutex mutex_;
+  std::vector<aio_context_t> idle_ KVDYNO_GUARDED_BY(mutex_);
 };
 
 }  // namespace kvdyno

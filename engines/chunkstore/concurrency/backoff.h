@@ -5,6 +5,8 @@
 #include <chrono>
 #include <thread>
 
+#include "kvdyno/base/mutex.h"
+
 namespace chunkstore {
 
 class Backoff {
@@ -12,9 +14,7 @@ class Backoff {
   void Wait() {
     ++rounds_;
     if (rounds_ <= kSpins) {
-#if defined(__x86_64__)
-      __builtin_ia32_pause();
-#endif
+      kvdyno::SpinPause();
     } else if (rounds_ <= kSpins + kYields) {
       std::this_thread::yield();
     } else {

@@ -97,14 +97,14 @@ Version Slots::SettledUpTo(Version now) const {
 }
 
 void Slots::Retire(std::function<void()> release) {
-  const std::lock_guard lock(mutex_);  // keeps the queue ascending
+  const kvdyno::MutexLock lock(mutex_);  // keeps the queue ascending
   retired_.push_back({epoch_.fetch_add(1), std::move(release)});
 }
 
 void Slots::Reclaim() {
   std::vector<std::function<void()>> safe;
   {
-    const std::lock_guard lock(mutex_);
+    const kvdyno::MutexLock lock(mutex_);
     if (retired_.empty()) return;
     const uint64_t oldest = OldestEpochInside();
     while (!retired_.empty() && retired_.front().epoch < oldest) {
@@ -122,7 +122,7 @@ void Slots::WaitForReaders() {
 }
 
 size_t Slots::retired() const {
-  const std::lock_guard lock(mutex_);
+  const kvdyno::MutexLock lock(mutex_);
   return retired_.size();
 }
 

@@ -12,9 +12,9 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <mutex>
 
 #include "entry/entry.h"
+#include "kvdyno/base/mutex.h"
 
 namespace chunkstore {
 
@@ -81,8 +81,8 @@ class Slots {
   std::array<Slot, kSlots> slots_;
   alignas(64) std::atomic<uint64_t> epoch_{1};  // rises with every Retire
   std::atomic<size_t> used_slots_{0};           // those from here on were never taken
-  mutable std::mutex mutex_;
-  std::deque<Retired> retired_;  // guarded by mutex_, epochs ascending
+  mutable kvdyno::Mutex mutex_;
+  std::deque<Retired> retired_ KVDYNO_GUARDED_BY(mutex_);  // epochs ascending
 };
 
 }  // namespace chunkstore

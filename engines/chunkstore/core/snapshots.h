@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <mutex>
 #include <set>
 #include <vector>
 
 #include "chunkstore/store.h"
 #include "entry/entry.h"
+#include "kvdyno/base/mutex.h"
 
 namespace chunkstore {
 
@@ -21,37 +21,37 @@ class Snapshots {
   // This moment, registered until Release. A collector that asked earlier knows that later
   // snapshots are at or above the clock that it saw.
   Version Acquire() {
-    const std::lock_guard lock(mutex_);
+    const kvdyno::MutexLock lock(mutex_);
     const Version version = clock_->load();
     live_.insert(version);
     return version;
   }
   // A version that is held now, registered once more.
   void AcquireAt(Version version) {
-    const std::lock_guard lock(mutex_);
+    const kvdyno::MutexLock lock(mutex_);
     live_.insert(version);
   }
   void Release(Version version) {
-    const std::lock_guard lock(mutex_);
+    const kvdyno::MutexLock lock(mutex_);
     live_.erase(live_.find(version));
   }
   // Ascending, without repetitions; *now is the clock at that moment.
   std::vector<Version> Live(Version* now) const {
-    const std::lock_guard lock(mutex_);
+    const kvdyno::MutexLock lock(mutex_);
     *now = clock_->load();
     std::vector<Version> live(live_.begin(), live_.end());
     live.erase(std::unique(live.begin(), live.end()), live.end());
     return live;
   }
   size_t count() const {
-    const std::lock_guard lock(mutex_);
+    const kvdyno::MutexLock lock(mutex_);
     return live_.size();
   }
 
  private:
   const std::atomic<Version>* clock_;
-  mutable std::mutex mutex_;
-  std::multiset<Version> live_;  // guarded by mutex_
+  mutable kvdyno::Mutex mutex_;
+  std::multiset<Version> live_ KVDYNO_GUARDED_BY(mutex_);
 };
 
 // Holds one for a scope.

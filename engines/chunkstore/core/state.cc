@@ -20,13 +20,13 @@ Status State::ClosedError(const char* operation) const {
 
 Status State::fatal() const {
   if (!has_fatal.load(std::memory_order_acquire)) return Status::Ok();
-  const std::lock_guard lock(error_mutex_);
+  const kvdyno::MutexLock lock(error_mutex_);
   return fatal_;
 }
 
 void State::SetFatal(const Status& status) {
   {
-    const std::lock_guard lock(error_mutex_);
+    const kvdyno::MutexLock lock(error_mutex_);
     if (!fatal_.ok()) return;
     fatal_ =
         Status(Code::kReadOnly, "write " + directory +
@@ -35,21 +35,21 @@ void State::SetFatal(const Status& status) {
                                     status.ToString() + "); close it and open it again");
   }
   has_fatal.store(true, std::memory_order_release);
-  room.notify_all();
+  room.NotifyAll();
 }
 
 Status State::flush_error() const {
-  const std::lock_guard lock(error_mutex_);
+  const kvdyno::MutexLock lock(error_mutex_);
   return flush_error_;
 }
 
 void State::SetFlushError(const Status& status) {
   {
-    const std::lock_guard lock(error_mutex_);
+    const kvdyno::MutexLock lock(error_mutex_);
     flush_error_ = status;
   }
   if (!status.ok()) counters.Add(Count::kBackgroundErrors);
-  room.notify_all();
+  room.NotifyAll();
 }
 
 }  // namespace chunkstore

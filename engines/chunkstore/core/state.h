@@ -6,9 +6,7 @@
 
 #include <array>
 #include <atomic>
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -20,6 +18,7 @@
 #include "core/snapshots.h"
 #include "funk/segments.h"
 #include "kvdyno/base/file_system.h"
+#include "kvdyno/base/mutex.h"
 #include "manifest/manifest.h"
 #include "memory/block_cache.h"
 #include "memory/row_cache.h"
@@ -68,17 +67,17 @@ struct State {
   Snapshots snapshots{&clock};
 
   // --- writes
-  std::mutex write_mutex;         // order of all writes; the active stage; stage_list
-  std::condition_variable room;   // with write_mutex: a stage was released, or an error was set
-  std::shared_ptr<Stage> active;  // guarded by write_mutex; null when read-only
+  kvdyno::Mutex write_mutex;  // order of all writes; the active stage; stage_list
+  kvdyno::CondVar room;       // with write_mutex: a stage was released, or an error was set
+  std::shared_ptr<Stage> active KVDYNO_GUARDED_BY(write_mutex);  // null when read-only
   std::atomic<const StageList*> stages{new StageList};
-  uint64_t next_sequence = 1;  // guarded by write_mutex
+  uint64_t next_sequence KVDYNO_GUARDED_BY(write_mutex) = 1;
   std::unique_ptr<Ring> ring;
-  std::mutex checkpoint_mutex;  // one checkpoint at a time; stages are not reused meanwhile
+  kvdyno::Mutex checkpoint_mutex;  // one checkpoint at a time; stages are not reused meanwhile
   std::atomic<double> slowdown_ns_per_byte{0};  // set by maintenance, obeyed by writers
 
   // --- data: changed by maintenance alone (State::maintenance_mutex), read by the pinned
-  std::mutex maintenance_mutex;
+  kvdyno::Mutex maintenance_mutex;
   std::atomic<const ChunkMap*> chunks{nullptr};
   uint64_t next_chunk_id = 1;  // under maintenance_mutex
   std::unique_ptr<Segments> segments;
@@ -111,9 +110,9 @@ struct State {
   }
 
  private:
-  mutable std::mutex error_mutex_;
-  Status fatal_;        // guarded by error_mutex_
-  Status flush_error_;  // guarded by error_mutex_
+  mutable kvdyno::Mutex error_mutex_;
+  Status fatal_ KVDYNO_GUARDED_BY(error_mutex_);
+  Status flush_error_ KVDYNO_GUARDED_BY(error_mutex_);
 };
 
 }  // namespace chunkstore

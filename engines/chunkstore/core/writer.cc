@@ -15,19 +15,6 @@
 
 namespace chunkstore {
 
-namespace {
-
-// The lock is held for less than a microsecond: trying a few times is cheaper than going to sleep.
-void LockSoon(std::unique_lock<std::mutex>* lock) {
-  for (int i = 0; i < 64; ++i) {
-    if (lock->try_lock()) return;
-    __builtin_ia32_pause();
-  }
-  lock->lock();
-}
-
-}  // namespace
-
 void PublishStages(State* state, const StageList* list) {
   state->slots.RetireObject(state->stages.exchange(list));
 }
@@ -37,12 +24,13 @@ Status Writer::Write(std::string_view payload, uint32_t count) {
   if (!call.open()) return state_.ClosedError("write");
   if (state_.has_fatal.load(std::memory_order_relaxed)) return state_.fatal();
   SlowDown(payload.size());
-  std::unique_lock lock(state_.write_mutex, std::defer_lock);
-  LockSoon(&lock);
-  if (const Status status = MakeRoom(&lock, payload.size()); !status.ok()) return status;
-
+  state_.write_mutex.LockSoon();
+  if (Status status = MakeRoom(payload.size()); !status.ok()) {
+    state_.write_mutex.Unlock();
+    return status;
+  }
   Version last = 0;
-  if (Status status = Append(&lock, payload, count, &last); !status.ok()) return status;
+  if (Status status = Append(payload, count, &last); !status.ok()) return status;
   state_.counters.Add(Count::kPuts, count);
   state_.counters.Add(Count::kPutBytes, payload.size());
   if (state_.options.durability != Durability::kSync) return Status::Ok();
@@ -50,10 +38,8 @@ Status Writer::Write(std::string_view payload, uint32_t count) {
   return CheckpointTo(last);
 }
 
-// Under the write lock, which it releases. The pin ends here: a checkpoint takes the lock again,
-// and whoever holds it may be waiting for a slot.
-Status Writer::Append(std::unique_lock<std::mutex>* lock, std::string_view payload, uint32_t count,
-                      Version* last) {
+// The pin ends here: a checkpoint takes the lock again, and what holds it may be waiting for a slot.
+Status Writer::Append(std::string_view payload, uint32_t count, Version* last) {
   Slots::Pin pin(&state_.slots);
   Stage* stage = state_.active.get();
   const Version first = state_.clock.load(std::memory_order_relaxed) + 1;
@@ -62,13 +48,14 @@ Status Writer::Append(std::unique_lock<std::mutex>* lock, std::string_view paylo
   if (!Seeded(Bug::kScanIgnoresPending)) pin.ShowPending(first);
   Status appended = stage->Append(first, count, payload, &stored);
   if (!appended.ok()) {
+    state_.write_mutex.Unlock();
     pin.ClearPending();
     return appended;
   }
   // Shown before the clock moves: a reader whose moment includes this write finds it pending.
   if (count > 1) state_.batches.Begin();
   state_.clock.store(*last);
-  lock->unlock();
+  state_.write_mutex.Unlock();
 
   Reached(Moment::kWriteShown);
   Enter(stored, first, stage);
@@ -91,7 +78,7 @@ void Writer::Enter(std::string_view stored, Version first, Stage* stage) {
 
 // Waits, without the lock, until the active stage has room. An error of background work ends the
 // wait: it is why there is no room.
-Status Writer::MakeRoom(std::unique_lock<std::mutex>* lock, size_t payload_bytes) {
+Status Writer::MakeRoom(size_t payload_bytes) {
   uint64_t begin = 0;
   Status status;
   while (!state_.active->HasRoom(payload_bytes)) {
@@ -102,12 +89,12 @@ Status Writer::MakeRoom(std::unique_lock<std::mutex>* lock, size_t payload_bytes
       begin = kvdyno::NowNs();
       state_.counters.Add(Count::kStalls);
     }
-    lock->unlock();
+    state_.write_mutex.Unlock();
     status = work_();
-    lock->lock();
+    state_.write_mutex.Lock();
     if (state_.options.background_threads > 0) {
       if (!state_.active->HasRoom(payload_bytes) && !state_.ring->HasFree() && status.ok()) {
-        state_.room.wait_for(*lock, std::chrono::milliseconds(100));
+        state_.room.WaitFor(&state_.write_mutex, std::chrono::milliseconds(100));
       }
       status = state_.flush_error();
     }
@@ -123,7 +110,7 @@ Status Writer::MakeRoom(std::unique_lock<std::mutex>* lock, size_t payload_bytes
 }
 
 Status Writer::Rotate() {
-  const std::lock_guard lock(state_.write_mutex);
+  const kvdyno::MutexLock lock(state_.write_mutex);
   return state_.active->empty() ? Status::Ok() : RotateLocked();
 }
 
@@ -161,10 +148,10 @@ Status Writer::Checkpoint() { return CheckpointTo(state_.clock.load()); }
 
 // Oldest first: what is durable is always a prefix of all writes.
 Status Writer::CheckpointTo(Version version) {
-  const std::lock_guard one(state_.checkpoint_mutex);
+  const kvdyno::MutexLock one(state_.checkpoint_mutex);
   std::vector<std::shared_ptr<Stage>> stages;
   {
-    const std::lock_guard lock(state_.write_mutex);
+    const kvdyno::MutexLock lock(state_.write_mutex);
     if (Status fatal = state_.fatal(); !fatal.ok()) return fatal;
     stages = state_.stages.load()->stages;
   }

@@ -34,11 +34,11 @@ class Writer {
   Status Rotate();
 
  private:
-  Status MakeRoom(std::unique_lock<std::mutex>* lock, size_t payload_bytes);
-  Status RotateLocked();
+  Status MakeRoom(size_t payload_bytes) KVDYNO_REQUIRES(state_.write_mutex);
+  Status RotateLocked() KVDYNO_REQUIRES(state_.write_mutex);
   std::vector<std::string> Separators();
-  Status Append(std::unique_lock<std::mutex>* lock, std::string_view payload, uint32_t count,
-                Version* last);
+  Status Append(std::string_view payload, uint32_t count, Version* last)
+      KVDYNO_RELEASES(state_.write_mutex);
   void Enter(std::string_view stored, Version first, Stage* stage);
   Status CheckpointTo(Version version);
   void SlowDown(size_t bytes);
@@ -48,7 +48,7 @@ class Writer {
   std::function<void()> sealed_;
 };
 
-// Puts a new stage list in place of the current one; under State::write_mutex.
-void PublishStages(State* state, const StageList* list);
+// Puts a new stage list in place of the current one.
+void PublishStages(State* state, const StageList* list) KVDYNO_REQUIRES(state->write_mutex);
 
 }  // namespace chunkstore

@@ -117,7 +117,7 @@ Status Log::Warm(const ReadContext& context) const {
 Status Log::Find(const ReadContext& context, const Directory** directory) const {
   *directory = directory_.load(std::memory_order_acquire);
   if (*directory != nullptr) return Status::Ok();
-  const std::lock_guard lock(load_);
+  const kvdyno::MutexLock lock(load_);
   *directory = directory_.load(std::memory_order_acquire);
   if (*directory != nullptr) return Status::Ok();
   auto made = std::make_unique<Directory>();

@@ -7,7 +7,6 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +16,7 @@
 #include "funk/log_cursor.h"
 #include "funk/run.h"
 #include "funk/warmth.h"
+#include "kvdyno/base/mutex.h"
 
 namespace chunkstore {
 
@@ -85,7 +85,7 @@ class Log {
   uint64_t bytes_ = 0;
   uint64_t entries_ = 0;
   // Set once, under the mutex; owned.
-  mutable std::mutex load_;
+  mutable kvdyno::Mutex load_;
   mutable std::atomic<const Directory*> directory_{nullptr};
 };
 

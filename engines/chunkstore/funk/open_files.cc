@@ -34,7 +34,7 @@ OpenFiles::File OpenFiles::Shard::Find(uint64_t segment) {
 Status OpenFiles::Get(uint64_t segment, File* file) {
   Shard& shard = ShardOf(segment);
   {
-    const std::lock_guard lock(shard.mutex);
+    const kvdyno::MutexLock lock(shard.mutex);
     *file = shard.Find(segment);
     if (*file != nullptr) return Status::Ok();
   }
@@ -45,7 +45,7 @@ Status OpenFiles::Get(uint64_t segment, File* file) {
   if (!status.ok()) return status;
   if (direct_ && !opened->direct()) refused_.store(true, std::memory_order_relaxed);
   File evicted;  // closed after the lock is gone
-  const std::lock_guard lock(shard.mutex);
+  const kvdyno::MutexLock lock(shard.mutex);
   *file = shard.Find(segment);
   if (*file != nullptr) return Status::Ok();  // another thread was faster
   *file = std::move(opened);
@@ -61,14 +61,14 @@ Status OpenFiles::Get(uint64_t segment, File* file) {
 
 void OpenFiles::Close(uint64_t segment) {
   Shard& shard = ShardOf(segment);
-  const std::lock_guard lock(shard.mutex);
+  const kvdyno::MutexLock lock(shard.mutex);
   std::erase_if(shard.slots, [&](const Slot& slot) { return slot.segment == segment; });
 }
 
 size_t OpenFiles::count() const {
   size_t count = 0;
   for (const Shard& shard : shards_) {
-    const std::lock_guard lock(shard.mutex);
+    const kvdyno::MutexLock lock(shard.mutex);
     count += shard.slots.size();
   }
   return count;

@@ -6,12 +6,12 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "entry/entry.h"
 #include "kvdyno/base/file_system.h"
+#include "kvdyno/base/mutex.h"
 
 namespace chunkstore {
 
@@ -33,10 +33,10 @@ class OpenFiles {
     File file;
   };
   struct alignas(64) Shard {
-    mutable std::mutex mutex;
-    uint64_t clock = 0;       // guarded by mutex
-    std::vector<Slot> slots;  // guarded by mutex; at most per_shard_
-    File Find(uint64_t segment);
+    mutable kvdyno::Mutex mutex;
+    uint64_t clock KVDYNO_GUARDED_BY(mutex) = 0;
+    std::vector<Slot> slots KVDYNO_GUARDED_BY(mutex);  // at most per_shard_
+    File Find(uint64_t segment) KVDYNO_REQUIRES(mutex);
   };
   Shard& ShardOf(uint64_t segment) { return shards_[segment % shards_.size()]; }
 

@@ -34,7 +34,7 @@ Status Run::Index(const ReadAhead* ahead, std::shared_ptr<const RunIndex>* index
     if (status.ok()) *index = std::move(loaded);
     return status;
   }
-  const std::lock_guard lock(load_);
+  const kvdyno::MutexLock lock(load_);
   if (owner_ == nullptr) {
     auto loaded = std::make_shared<RunIndex>();
     if (Status status = ReadIndex(ahead, loaded.get()); !status.ok()) return status;

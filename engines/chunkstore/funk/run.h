@@ -6,7 +6,6 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +14,7 @@
 #include "funk/format.h"
 #include "funk/read_ahead.h"
 #include "funk/segments.h"
+#include "kvdyno/base/mutex.h"
 #include "memory/block_cache.h"
 
 namespace chunkstore {
@@ -167,7 +167,7 @@ class Run {
   const bool keep_index_;
   mutable std::atomic<bool> obsolete_{false};
   // Set once, under the mutex; readers look at index_ only, owner_ follows it.
-  mutable std::mutex load_;
+  mutable kvdyno::Mutex load_;
   mutable std::shared_ptr<const RunIndex> owner_;
   mutable std::atomic<const RunIndex*> index_{nullptr};
 };

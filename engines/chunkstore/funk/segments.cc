@@ -64,13 +64,13 @@ Segments::Segments(kvdyno::FileSystem* files, std::string directory, bool direct
 
 Status Segments::Recover(const std::vector<ExtentRef>& live, bool read_only) {
   {
-    const std::lock_guard lock(mutex_);
+    const kvdyno::MutexLock lock(mutex_);
     segments_.clear();
     for (const ExtentRef& extent : live) segments_[extent.segment].live.Add(RangeOf(extent));
     if (!segments_.empty()) next_number_ = std::max(next_number_, segments_.rbegin()->first + 1);
   }
   if (const Status status = ScanDirectory(read_only); !status.ok()) return status;
-  const std::lock_guard lock(mutex_);
+  const kvdyno::MutexLock lock(mutex_);
   for (auto& [number, segment] : segments_) {
     const auto beyond = segment.live.Overlap({segment.size, UINT64_MAX});
     if (!beyond.empty()) {
@@ -95,7 +95,7 @@ Status Segments::ScanDirectory(bool read_only) {
     if (!ParseSegmentName(name, &number)) continue;
     bool known = false;
     {
-      const std::lock_guard lock(mutex_);
+      const kvdyno::MutexLock lock(mutex_);
       next_number_ = std::max(next_number_, number + 1);
       known = segments_.contains(number);
     }
@@ -105,7 +105,7 @@ Status Segments::ScanDirectory(bool read_only) {
     }
     uint64_t size = 0;
     if (const Status status = files_->Size(PathOf(number), &size); !status.ok()) return status;
-    const std::lock_guard lock(mutex_);
+    const kvdyno::MutexLock lock(mutex_);
     segments_[number].size = size;
   }
   return Status::Ok();
@@ -114,7 +114,7 @@ Status Segments::ScanDirectory(bool read_only) {
 Status Segments::Create(std::unique_ptr<SegmentWriter>* writer) {
   uint64_t number = 0;
   {
-    const std::lock_guard lock(mutex_);
+    const kvdyno::MutexLock lock(mutex_);
     number = next_number_++;
   }
   std::unique_ptr<kvdyno::WritableFile> file;
@@ -125,14 +125,14 @@ Status Segments::Create(std::unique_ptr<SegmentWriter>* writer) {
 }
 
 void Segments::AddFinished(uint64_t number, uint64_t appended, uint64_t size) {
-  const std::lock_guard lock(mutex_);
+  const kvdyno::MutexLock lock(mutex_);
   Segment& segment = segments_[number];
   segment.size = size;
   segment.dead.Add({appended, size});
 }
 
 void Segments::AddLive(const ExtentRef& extent) {
-  const std::lock_guard lock(mutex_);
+  const kvdyno::MutexLock lock(mutex_);
   const auto at = segments_.find(extent.segment);
   assert(at != segments_.end());
   if (at != segments_.end()) at->second.live.Add(RangeOf(extent));
@@ -141,7 +141,7 @@ void Segments::AddLive(const ExtentRef& extent) {
 void Segments::Free(const ExtentRef& extent) {
   std::vector<ByteRange> holes;
   {
-    const std::lock_guard lock(mutex_);
+    const kvdyno::MutexLock lock(mutex_);
     const auto at = segments_.find(extent.segment);
     if (at == segments_.end()) return;
     Segment& segment = at->second;
@@ -161,7 +161,7 @@ void Segments::Free(const ExtentRef& extent) {
 void Segments::PunchGaps() {
   std::vector<std::pair<uint64_t, ByteRange>> gaps;
   {
-    const std::lock_guard lock(mutex_);
+    const kvdyno::MutexLock lock(mutex_);
     for (const auto& [number, segment] : segments_) {
       for (const ByteRange& range : segment.dead.Overlap({0, segment.size})) {
         gaps.emplace_back(number, range);
@@ -176,7 +176,7 @@ void Segments::PunchGaps() {
 void Segments::GiveBack(uint64_t number, ByteRange dead) {
   bool all = false;
   {
-    const std::lock_guard lock(mutex_);
+    const kvdyno::MutexLock lock(mutex_);
     const auto at = segments_.find(number);
     if (at == segments_.end()) return;
     all = at->second.dead.bytes() + at->second.punched == at->second.size;
@@ -184,10 +184,10 @@ void Segments::GiveBack(uint64_t number, ByteRange dead) {
   const ByteRange pages = WholePages(dead);
   if (all) {
     if (!RemoveFile(number)) return;
-    const std::lock_guard lock(mutex_);
+    const kvdyno::MutexLock lock(mutex_);
     segments_.erase(number);
   } else if (pages.size() > 0 && Punch(number, pages)) {
-    const std::lock_guard lock(mutex_);
+    const kvdyno::MutexLock lock(mutex_);
     const auto at = segments_.find(number);
     if (at == segments_.end()) return;
     // Counted by what it takes from the set: two calls may have punched the same pages.
@@ -291,23 +291,23 @@ Status Segments::Read(const ExtentRef& extent, uint64_t offset_in_run, size_t le
 // --- figures
 
 uint64_t Segments::next_number() const {
-  const std::lock_guard lock(mutex_);
+  const kvdyno::MutexLock lock(mutex_);
   return next_number_;
 }
 uint64_t Segments::file_bytes() const {
-  const std::lock_guard lock(mutex_);
+  const kvdyno::MutexLock lock(mutex_);
   uint64_t bytes = 0;
   for (const auto& [number, segment] : segments_) bytes += segment.size - segment.punched;
   return bytes;
 }
 uint64_t Segments::live_bytes() const {
-  const std::lock_guard lock(mutex_);
+  const kvdyno::MutexLock lock(mutex_);
   uint64_t bytes = 0;
   for (const auto& [number, segment] : segments_) bytes += segment.live.bytes();
   return bytes;
 }
 size_t Segments::count() const {
-  const std::lock_guard lock(mutex_);
+  const kvdyno::MutexLock lock(mutex_);
   return segments_.size();
 }
 uint64_t Segments::reads() const { return reads_.load(std::memory_order_relaxed); }
@@ -318,7 +318,7 @@ uint64_t Segments::space_errors() const { return space_errors_.load(std::memory_
 std::vector<uint64_t> Segments::SparseSegments(double share) const {
   std::vector<uint64_t> sparse;
   if (!cannot_punch_.load(std::memory_order_relaxed)) return sparse;
-  const std::lock_guard lock(mutex_);
+  const kvdyno::MutexLock lock(mutex_);
   for (const auto& [number, segment] : segments_) {
     // What is in no set may be on its way into the manifest.
     const uint64_t used = segment.size - segment.punched - segment.dead.bytes();

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +16,7 @@
 #include "funk/format.h"
 #include "funk/open_files.h"
 #include "kvdyno/base/file_system.h"
+#include "kvdyno/base/mutex.h"
 
 namespace chunkstore {
 
@@ -149,9 +149,9 @@ class Segments {
   bool direct_;
   mutable OpenFiles open_;
 
-  mutable std::mutex mutex_;
-  std::map<uint64_t, Segment> segments_;  // guarded by mutex_
-  uint64_t next_number_ = 1;              // guarded by mutex_
+  mutable kvdyno::Mutex mutex_;
+  std::map<uint64_t, Segment> segments_ KVDYNO_GUARDED_BY(mutex_);
+  uint64_t next_number_ KVDYNO_GUARDED_BY(mutex_) = 1;
 
   std::atomic<bool> cannot_punch_{false};
   std::atomic<uint64_t> space_errors_{0};

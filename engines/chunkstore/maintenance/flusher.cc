@@ -30,7 +30,7 @@ struct Flusher::Flushing {
 };
 
 std::shared_ptr<Stage> Flusher::OldestSealed() const {
-  const std::lock_guard lock(state_.write_mutex);
+  const kvdyno::MutexLock lock(state_.write_mutex);
   const auto& stages = state_.stages.load()->stages;
   if (stages.empty() || stages.back() == state_.active) return nullptr;
   return stages.back();
@@ -206,18 +206,18 @@ void Flusher::RefreshRows(const Stage& stage) {
 // Off the list, and its slot free once no reader can see it.
 void Flusher::DropStage(const std::shared_ptr<Stage>& stage) {
   {
-    const std::lock_guard lock(state_.write_mutex);
+    const kvdyno::MutexLock lock(state_.write_mutex);
     auto list = std::make_unique<StageList>(*state_.stages.load());
     std::erase(list->stages, stage);
     PublishStages(&state_, list.release());
   }
   if (!Seeded(Bug::kReusesStageEarly)) state_.slots.WaitForReaders();
   {
-    const std::lock_guard no_checkpoint(state_.checkpoint_mutex);
-    const std::lock_guard lock(state_.write_mutex);
+    const kvdyno::MutexLock no_checkpoint(state_.checkpoint_mutex);
+    const kvdyno::MutexLock lock(state_.write_mutex);
     state_.ring->Release(stage);
   }
-  state_.room.notify_all();
+  state_.room.NotifyAll();
 }
 
 }  // namespace chunkstore

@@ -41,25 +41,25 @@ void Maintenance::Start(bool punch_gaps) {
 
 void Maintenance::Stop() {
   {
-    const std::lock_guard lock(wake_mutex_);
+    const kvdyno::MutexLock lock(wake_mutex_);
     stop_ = true;
   }
-  wake_.notify_all();
+  wake_.NotifyAll();
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
 }
 
 bool Maintenance::stopped() {
-  const std::lock_guard lock(wake_mutex_);
+  const kvdyno::MutexLock lock(wake_mutex_);
   return stop_;
 }
 
 void Maintenance::Wake() {
   {
-    const std::lock_guard lock(wake_mutex_);
+    const kvdyno::MutexLock lock(wake_mutex_);
     woken_ = true;
   }
-  wake_.notify_all();
+  wake_.NotifyAll();
 }
 
 Status Maintenance::Work() {
@@ -67,7 +67,7 @@ Status Maintenance::Work() {
     Wake();
     return Status::Ok();
   }
-  const std::lock_guard one(state_.maintenance_mutex);
+  const kvdyno::MutexLock one(state_.maintenance_mutex);
   bool worked = false;
   return Round(&worked);
 }
@@ -130,12 +130,12 @@ void Maintenance::KeepMemory() {
 void Maintenance::RoundLoop() {
   for (bool idle = true;;) {
     {
-      std::unique_lock lock(wake_mutex_);
-      if (idle) wake_.wait_for(lock, std::chrono::seconds(1), [&] { return stop_ || woken_; });
+      const kvdyno::MutexLock lock(wake_mutex_);
+      if (idle && !stop_ && !woken_) wake_.WaitFor(&wake_mutex_, std::chrono::seconds(1));
       if (stop_) return;
       woken_ = false;
     }
-    const std::lock_guard one(state_.maintenance_mutex);
+    const kvdyno::MutexLock one(state_.maintenance_mutex);
     bool worked = false;
     const Status status = Round(&worked);
     idle = !status.ok() || !(worked || warmed_);
@@ -146,8 +146,13 @@ void Maintenance::CheckpointLoop() {
   const auto interval = std::chrono::duration<double>(state_.options.checkpoint_interval_s);
   for (;;) {
     {
-      std::unique_lock lock(wake_mutex_);
-      if (wake_.wait_for(lock, interval, [&] { return stop_; })) return;
+      const kvdyno::MutexLock lock(wake_mutex_);
+      const auto begin = std::chrono::steady_clock::now();
+      for (auto left = interval; !stop_ && left.count() > 0;) {
+        wake_.WaitFor(&wake_mutex_, left);
+        left = interval - (std::chrono::steady_clock::now() - begin);
+      }
+      if (stop_) return;
     }
     // The state keeps the error, and the next writer gets it.
     static_cast<void>(writer_.Checkpoint());
@@ -161,7 +166,7 @@ Status Maintenance::FlushAll() {
   const uint64_t begin = kvdyno::NowNs();
   const Version until = state_.clock.load();
   {
-    const std::lock_guard one(state_.maintenance_mutex);
+    const kvdyno::MutexLock one(state_.maintenance_mutex);
     job_error_ = Status::Ok();
     for (Chunk* chunk : state_.map().chunks()) chunk->failed_rounds = 0;
   }
@@ -173,7 +178,7 @@ Status Maintenance::FlushAll() {
     const bool rotate_again = !rotated.ok();
     bool worked = false;
     {
-      const std::lock_guard one(state_.maintenance_mutex);
+      const kvdyno::MutexLock one(state_.maintenance_mutex);
       if (Status round = Round(&worked); !round.ok()) return round;
       Status job = std::exchange(job_error_, Status::Ok());
       if (failed.ok()) failed = std::move(job);
@@ -188,7 +193,7 @@ Status Maintenance::FlushAll() {
 }
 
 Status Maintenance::FlushOldest() {
-  const std::lock_guard one(state_.maintenance_mutex);
+  const kvdyno::MutexLock one(state_.maintenance_mutex);
   const auto stage = flusher_.OldestSealed();
   return stage == nullptr ? Status::Ok() : Flush(stage);
 }
@@ -219,7 +224,7 @@ Status Maintenance::CompactAll() {
   if (Status status = FlushAll(); !status.ok()) return status;
   std::string from;
   do {
-    const std::lock_guard one(state_.maintenance_mutex);
+    const kvdyno::MutexLock one(state_.maintenance_mutex);
     bool flushed = false;
     if (Status status = FlushSealed(&flushed); !status.ok()) return status;
     const std::vector<Job> jobs = Policy::All(state_.map(), &from, kRoundBytes);
@@ -250,7 +255,7 @@ Status Maintenance::PayDebt(uint64_t log_bytes_max) {
     if (state_.gate.closed()) {
       return Status::InvalidArgument("pay debt " + state_.directory + ": the store was closed");
     }
-    const std::lock_guard one(state_.maintenance_mutex);
+    const kvdyno::MutexLock one(state_.maintenance_mutex);
     bool flushed = false;
     if (Status status = FlushSealed(&flushed); !status.ok()) return status;
     SurveyDebt();

@@ -5,15 +5,14 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <vector>
 
 #include "core/state.h"
 #include "core/writer.h"
+#include "kvdyno/base/mutex.h"
 #include "maintenance/budget_keeper.h"
 #include "maintenance/chunk_editor.h"
 #include "maintenance/flusher.h"
@@ -90,10 +89,10 @@ class Maintenance {
   std::atomic<double> drain_seconds_{0};
   std::atomic<uint64_t> log_debt_{0};
 
-  std::mutex wake_mutex_;
-  std::condition_variable wake_;
-  bool woken_ = false;  // guarded by wake_mutex_
-  bool stop_ = false;   // guarded by wake_mutex_
+  kvdyno::Mutex wake_mutex_;
+  kvdyno::CondVar wake_;
+  bool woken_ KVDYNO_GUARDED_BY(wake_mutex_) = false;
+  bool stop_ KVDYNO_GUARDED_BY(wake_mutex_) = false;
   std::vector<std::thread> threads_;
 };
 

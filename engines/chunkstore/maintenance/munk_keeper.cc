@@ -56,7 +56,7 @@ std::vector<Version> MunkKeeper::Versions(Version* now) {
   std::vector<Version> versions = state_.snapshots.Live(now);
   versions.push_back(state_.manifest->state().flushed_version);
   {
-    const std::lock_guard lock(state_.write_mutex);
+    const kvdyno::MutexLock lock(state_.write_mutex);
     for (const auto& stage : state_.stages.load()->stages) {
       if (stage != state_.active) versions.push_back(stage->last());
     }

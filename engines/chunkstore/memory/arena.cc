@@ -52,7 +52,7 @@ char* Arena::Allocate(size_t bytes) {
 }
 
 char* Arena::AllocateSlowly(size_t bytes, const Block* full) {
-  const std::lock_guard lock(grow_);
+  const kvdyno::MutexLock lock(grow_);
   Block* current = current_.load(std::memory_order_relaxed);
   if (current != full) {  // another thread has grown the arena
     const size_t at = current->used.fetch_add(bytes, std::memory_order_relaxed);

@@ -6,8 +6,9 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <string_view>
+
+#include "kvdyno/base/mutex.h"
 
 namespace chunkstore {
 
@@ -33,7 +34,7 @@ class Arena {
   const size_t largest_block_bytes_;
   std::atomic<Block*> current_;  // the newest; each knows its predecessor
   std::atomic<size_t> bytes_{0};
-  std::mutex grow_;
+  kvdyno::Mutex grow_;
 };
 
 }  // namespace chunkstore

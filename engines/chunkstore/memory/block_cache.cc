@@ -13,9 +13,6 @@ namespace {
 constexpr size_t kMaxShards = 16;
 // Below that a shard's clock would have too few blocks to choose from.
 constexpr size_t kMinShardBytes = 128 << 10;
-// Erased runs are swept once they may fill this part of the cache.
-constexpr uint64_t kSweepShare = 16;
-constexpr size_t kMaxErasedRanges = 1024;
 
 size_t ShardsFor(size_t capacity) {
   if (capacity == 0) return kMaxShards;  // perhaps it grows later
@@ -99,27 +96,6 @@ BlockCache::Handle BlockCache::Insert(uint64_t segment, uint64_t offset, std::st
   }
   handle.block_ = frame;
   return handle;
-}
-
-void BlockCache::Erase(uint64_t segment, uint64_t from, uint64_t to) {
-  if (from >= to) return;
-  std::vector<Range> ranges;
-  {
-    const std::lock_guard lock(erase_mutex_);
-    erased_.push_back({segment, from, to});
-    erased_bytes_ += to - from;
-    if (erased_bytes_ < capacity() / kSweepShare && erased_.size() < kMaxErasedRanges) return;
-    ranges.swap(erased_);
-    erased_bytes_ = 0;
-  }
-  SweepErased(std::move(ranges));
-}
-
-void BlockCache::SweepErased(std::vector<Range> ranges) {
-  std::sort(ranges.begin(), ranges.end(), [](const Range& a, const Range& b) {
-    return a.segment != b.segment ? a.segment < b.segment : a.from < b.from;
-  });
-  for (const auto& shard : shards_) shard->Sweep(ranges);
 }
 
 void BlockCache::SetCapacity(size_t bytes) {

@@ -7,7 +7,6 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string_view>
 #include <vector>
 
@@ -38,15 +37,11 @@ class BlockCache {
   // Copies the block; evicts what has not been used for longest. When the block is there already,
   // that one is returned. Never fails: a block larger than a shard is held by its handle alone.
   Handle Insert(uint64_t segment, uint64_t offset, std::string_view bytes);
-  // Blocks of a run that is gone. Lazy: they go when the runs erased add up to a part of the
-  // capacity, or as the clock reaches them; harmless, since a segment's number is never given out
-  // again.
-  void Erase(uint64_t segment, uint64_t from, uint64_t to);
 
   void SetCapacity(size_t bytes);  // shrinks at once
   size_t capacity() const;
-  size_t memory()
-      const;  // resident bytes, overhead included; may exceed the capacity by pinned blocks
+  // Resident bytes, overhead included; may exceed the capacity by pinned blocks.
+  size_t memory() const;
   // Lookups that missed and whose key was evicted recently (as many as `capacity` held): what a
   // larger cache would have served. Cumulative, with hits, misses and their bytes.
   struct Counts {
@@ -55,19 +50,12 @@ class BlockCache {
   Counts counts() const;
 
  private:
-  struct Range {
-    uint64_t segment, from, to;
-  };
   class Shard;
   Shard& ShardOf(uint64_t hash) const;
-  void SweepErased(std::vector<Range> ranges);
 
   std::vector<std::unique_ptr<Shard>> shards_;  // a power of two
   std::atomic<size_t> capacity_;
   std::atomic<size_t> alone_bytes_{0};  // held by handles only
-  std::mutex erase_mutex_;
-  std::vector<Range> erased_;  // guarded by erase_mutex_: not swept yet
-  uint64_t erased_bytes_ = 0;  // guarded by erase_mutex_
 };
 
 }  // namespace chunkstore

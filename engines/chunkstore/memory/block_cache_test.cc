@@ -163,7 +163,6 @@ TEST(BlockCache, PinnedBlocksStay) {
   for (uint64_t i = 0; i < 50; ++i) pinned.push_back(cache.Insert(1, i, BlockAt(1, i, 4000)));
   for (uint64_t i = 0; i < 2000; ++i) cache.Insert(2, i, BlockAt(2, i, 4000));
   cache.SetCapacity(0);
-  cache.Erase(1, 0, 100);
   cache.SetCapacity(1 << 20);
   for (uint64_t i = 0; i < 2000; ++i) cache.Insert(3, i, BlockAt(3, i, 4000));
   for (uint64_t i = 0; i < 50; ++i) EXPECT_EQ(pinned[i].bytes(), BlockAt(1, i, 4000));
@@ -193,20 +192,6 @@ TEST(BlockCache, KeepsWhatIsUsedThroughAScan) {
   size_t kept = 0;
   for (uint64_t i = 0; i < 100; ++i) kept += cache.Lookup(1, i) ? 1 : 0;
   EXPECT_EQ(kept, 100u);
-}
-
-TEST(BlockCache, EraseGivesTheMemoryBack) {
-  BlockCache cache(8 << 20);
-  for (uint64_t i = 0; i < 1000; ++i) cache.Insert(1, i * 4096, BlockAt(1, i, 4096));
-  for (uint64_t i = 0; i < 10; ++i) cache.Insert(2, i * 4096, BlockAt(2, i, 4096));
-  const size_t before = cache.memory();
-  cache.Erase(1, 0, 500 * 4096);
-  for (uint64_t i = 0; i < 500; ++i) EXPECT_FALSE(cache.Lookup(1, i * 4096));
-  for (uint64_t i = 500; i < 1000; ++i) EXPECT_TRUE(cache.Lookup(1, i * 4096));
-  cache.Erase(1, 500 * 4096, 1000 * 4096);
-  EXPECT_LT(cache.memory(), before / 3);
-  for (uint64_t i = 0; i < 10; ++i) EXPECT_TRUE(cache.Lookup(2, i * 4096));
-  EXPECT_EQ(cache.counts().evictions, 0u);
 }
 
 TEST(BlockCache, GhostsTellWhatTwiceTheSizeWouldServe) {
@@ -251,7 +236,6 @@ TEST(BlockCache, RandomOperationsAgreeWithAModel) {
       held.pop_back();
     }
     if (random() % 2000 == 0) cache.SetCapacity(random() % (2 << 20));
-    if (random() % 500 == 0) cache.Erase(7, offset, offset + random() % 300);
     const size_t capacity = cache.capacity();
     if (held.empty()) {
       ASSERT_LE(cache.memory(), capacity + capacity / 8 + 65536);
@@ -280,7 +264,6 @@ TEST(BlockCache, ManyThreads) {
         if (handle.bytes() != BlockAt(1, offset, size)) wrong.fetch_add(1);
         if (i % 3 == 0) kept = std::move(handle);
         if (t == 0 && i % 500 == 0) cache.SetCapacity(random() % (1 << 20));
-        if (t == 1 && i % 300 == 0) cache.Erase(1, offset, offset + 50);
         if (t == 2 && i % 100 == 0) static_cast<void>(cache.memory() + cache.counts().hits);
       }
     });

@@ -23,7 +23,7 @@ size_t BlockCache::Shard::ClassOf(size_t bytes) {
 }
 
 BlockFrame* BlockCache::Shard::Lookup(uint64_t hash, uint64_t segment, uint64_t offset) {
-  const std::lock_guard lock(mutex_);
+  const kvdyno::MutexLock lock(mutex_);
   const size_t at = FindBucket(hash, segment, offset);
   if (at == table_.size()) {
     ++counts_.misses;
@@ -39,7 +39,7 @@ BlockFrame* BlockCache::Shard::Lookup(uint64_t hash, uint64_t segment, uint64_t 
 
 BlockFrame* BlockCache::Shard::Insert(uint64_t hash, uint64_t segment, uint64_t offset,
                                       std::string_view bytes) {
-  const std::lock_guard lock(mutex_);
+  const kvdyno::MutexLock lock(mutex_);
   BlockFrame* frame = nullptr;
   const size_t at = FindBucket(hash, segment, offset);
   if (at < table_.size()) {
@@ -63,45 +63,19 @@ BlockFrame* BlockCache::Shard::Insert(uint64_t hash, uint64_t segment, uint64_t 
   return frame;
 }
 
-void BlockCache::Shard::Sweep(const std::vector<Range>& ranges) {
-  const auto erased = [&ranges](const BlockFrame& frame) {
-    auto after = std::upper_bound(
-        ranges.begin(), ranges.end(), frame, [](const BlockFrame& block, const Range& range) {
-          return block.segment != range.segment ? block.segment < range.segment
-                                                : block.offset < range.from;
-        });
-    if (after == ranges.begin()) return false;
-    --after;
-    return after->segment == frame.segment && frame.offset < after->to;
-  };
-  const std::lock_guard lock(mutex_);
-  for (size_t at = slabs_.size(); at-- > 0;) {
-    BlockSlab& slab = *slabs_[at];
-    for (uint32_t i = 0; i < slab.touched; ++i) {
-      BlockFrame& frame = slab.frames[i];
-      if (!frame.linked || !erased(frame)) continue;
-      Unlink(&frame);
-      if (frame.pins.load(std::memory_order_acquire) == 0) Release(&frame);
-    }
-    if (slab.used > 0) continue;
-    RemovePartial(&slab);
-    RemoveSlab(at);
-  }
-}
-
 void BlockCache::Shard::SetCapacity(size_t capacity) {
-  const std::lock_guard lock(mutex_);
+  const kvdyno::MutexLock lock(mutex_);
   capacity_ = capacity;
   ShrinkToCapacity();
 }
 
 size_t BlockCache::Shard::memory() const {
-  const std::lock_guard lock(mutex_);
+  const kvdyno::MutexLock lock(mutex_);
   return slab_bytes_ - untouched_bytes_ + TableBytes();
 }
 
 void BlockCache::Shard::AddCounts(Counts* counts) const {
-  const std::lock_guard lock(mutex_);
+  const kvdyno::MutexLock lock(mutex_);
   counts->hits += counts_.hits;
   counts->misses += counts_.misses;
   counts->ghost_hits += counts_.ghost_hits;

@@ -8,10 +8,10 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string_view>
 #include <vector>
 
+#include "kvdyno/base/mutex.h"
 #include "memory/block_cache.h"
 #include "memory/ghost_list.h"
 #include "memory/pages.h"
@@ -61,8 +61,6 @@ class BlockCache::Shard {
   BlockFrame* Lookup(uint64_t hash, uint64_t segment, uint64_t offset);
   // Pinned; null when there is no room for it.
   BlockFrame* Insert(uint64_t hash, uint64_t segment, uint64_t offset, std::string_view bytes);
-  // `ranges` in order.
-  void Sweep(const std::vector<Range>& ranges);
   void SetCapacity(size_t capacity);
   size_t memory() const;
   void AddCounts(Counts* counts) const;
@@ -76,41 +74,47 @@ class BlockCache::Shard {
   };
 
   static size_t ClassOf(size_t bytes);
-  size_t FindBucket(uint64_t hash, uint64_t segment, uint64_t offset) const;
-  void Link(BlockFrame* frame);
-  size_t BucketOf(const BlockFrame* frame) const;
-  void Unlink(BlockFrame* frame);
-  void GrowTable();
+  size_t FindBucket(uint64_t hash, uint64_t segment, uint64_t offset) const KVDYNO_REQUIRES(mutex_);
+  void Link(BlockFrame* frame) KVDYNO_REQUIRES(mutex_);
+  size_t BucketOf(const BlockFrame* frame) const KVDYNO_REQUIRES(mutex_);
+  void Unlink(BlockFrame* frame) KVDYNO_REQUIRES(mutex_);
+  void GrowTable() KVDYNO_REQUIRES(mutex_);
 
-  BlockFrame* Take(size_t bytes);
-  BlockFrame* PopFree(size_t size_class);
-  BlockSlab* AddSlab(size_t size_class, size_t bytes);
-  size_t SlabBytes(size_t size_class, size_t bytes) const;
-  void RemovePartial(BlockSlab* slab);
-  void RemoveSlab(size_t at);
-  bool StepClock(size_t size_class);
-  void Evict(BlockFrame* frame);
-  void Release(BlockFrame* frame);
-  void Vacate(size_t at);
-  bool Drain(size_t at);
-  void ShrinkToCapacity();
-  size_t Reserved() const { return slab_bytes_ + TableBytes(); }
-  size_t TableBytes() const { return table_.size() * sizeof(Bucket) + ghosts_.memory(); }
+  BlockFrame* Take(size_t bytes) KVDYNO_REQUIRES(mutex_);
+  BlockFrame* PopFree(size_t size_class) KVDYNO_REQUIRES(mutex_);
+  BlockSlab* AddSlab(size_t size_class, size_t bytes) KVDYNO_REQUIRES(mutex_);
+  size_t SlabBytes(size_t size_class, size_t bytes) const KVDYNO_REQUIRES(mutex_);
+  void RemovePartial(BlockSlab* slab) KVDYNO_REQUIRES(mutex_);
+  void RemoveSlab(size_t at) KVDYNO_REQUIRES(mutex_);
+  bool StepClock(size_t size_class) KVDYNO_REQUIRES(mutex_);
+  void Evict(BlockFrame* frame) KVDYNO_REQUIRES(mutex_);
+  void Release(BlockFrame* frame) KVDYNO_REQUIRES(mutex_);
+  void Vacate(size_t at) KVDYNO_REQUIRES(mutex_);
+  bool Drain(size_t at) KVDYNO_REQUIRES(mutex_);
+  void ShrinkToCapacity() KVDYNO_REQUIRES(mutex_);
+  size_t Reserved() const KVDYNO_REQUIRES(mutex_) { return slab_bytes_ + TableBytes(); }
+  size_t TableBytes() const KVDYNO_REQUIRES(mutex_) {
+    return table_.size() * sizeof(Bucket) + ghosts_.memory();
+  }
 
-  mutable std::mutex mutex_;
-  // All of the rest is guarded by mutex_.
-  size_t capacity_;
-  std::vector<Bucket> table_;  // open addressing, linear probing, a power of two
-  size_t linked_ = 0;
-  GhostList ghosts_;
-  std::vector<std::unique_ptr<BlockSlab>> slabs_;
-  std::array<std::vector<BlockSlab*>, kClasses> partial_;  // slabs with a free slot
-  std::array<size_t, kClasses> free_slots_{};
-  size_t hand_slab_ = 0, hand_slot_ = 0;
-  size_t slots_ = 0;            // of all slabs
-  size_t slab_bytes_ = 0;       // slabs with their frames, as if they were full
-  size_t untouched_bytes_ = 0;  // slots among them that were never used, thus not resident
-  Counts counts_;
+  mutable kvdyno::Mutex mutex_;
+  size_t capacity_ KVDYNO_GUARDED_BY(mutex_);
+  // Open addressing, linear probing, a power of two.
+  std::vector<Bucket> table_ KVDYNO_GUARDED_BY(mutex_);
+  size_t linked_ KVDYNO_GUARDED_BY(mutex_) = 0;
+  GhostList ghosts_ KVDYNO_GUARDED_BY(mutex_);
+  std::vector<std::unique_ptr<BlockSlab>> slabs_ KVDYNO_GUARDED_BY(mutex_);
+  // Slabs with a free slot.
+  std::array<std::vector<BlockSlab*>, kClasses> partial_ KVDYNO_GUARDED_BY(mutex_);
+  std::array<size_t, kClasses> free_slots_ KVDYNO_GUARDED_BY(mutex_){};
+  size_t hand_slab_ KVDYNO_GUARDED_BY(mutex_) = 0;
+  size_t hand_slot_ KVDYNO_GUARDED_BY(mutex_) = 0;
+  size_t slots_ KVDYNO_GUARDED_BY(mutex_) = 0;  // of all slabs
+  size_t slab_bytes_ KVDYNO_GUARDED_BY(mutex_) =
+      0;  // slabs with their frames, as if they were full
+  // Slots among them that were never used, thus not resident.
+  size_t untouched_bytes_ KVDYNO_GUARDED_BY(mutex_) = 0;
+  Counts counts_ KVDYNO_GUARDED_BY(mutex_);
 };
 
 }  // namespace chunkstore

@@ -50,7 +50,7 @@ void Pages::AdviseHuge() {
 }
 
 Pages SparePages::Take() {
-  const std::lock_guard lock(mutex_);
+  const kvdyno::MutexLock lock(mutex_);
   if (pages_.empty()) return {};
   Pages pages = std::move(pages_.back());
   pages_.pop_back();
@@ -59,14 +59,14 @@ Pages SparePages::Take() {
 }
 
 void SparePages::Give(Pages pages) {
-  const std::lock_guard lock(mutex_);
+  const kvdyno::MutexLock lock(mutex_);
   if (bytes_ + pages.size() > most_) return;
   bytes_ += pages.size();
   pages_.push_back(std::move(pages));
 }
 
 size_t SparePages::bytes() const {
-  const std::lock_guard lock(mutex_);
+  const kvdyno::MutexLock lock(mutex_);
   return bytes_;
 }
 

@@ -4,8 +4,9 @@
 #pragma once
 
 #include <cstddef>
-#include <mutex>
 #include <vector>
+
+#include "kvdyno/base/mutex.h"
 
 namespace chunkstore {
 
@@ -52,9 +53,9 @@ class SparePages {
 
  private:
   const size_t most_;
-  mutable std::mutex mutex_;
-  std::vector<Pages> pages_;  // guarded by mutex_, like bytes_
-  size_t bytes_ = 0;
+  mutable kvdyno::Mutex mutex_;
+  std::vector<Pages> pages_ KVDYNO_GUARDED_BY(mutex_);
+  size_t bytes_ KVDYNO_GUARDED_BY(mutex_) = 0;
 };
 
 // One contiguous buffer that grows by appending. Small ones come from the heap (a mapping each

@@ -9,7 +9,7 @@ namespace chunkstore {
 bool RowCache::Shard::Lookup(std::string_view key, uint64_t hash, std::string* value,
                              EntryType* type, Version* version) {
   const uint32_t tag = TagOf(hash);
-  const std::lock_guard lock(mutex_);
+  const kvdyno::MutexLock lock(mutex_);
   size_t age = 0;
   const Row* row = Find(key, tag, &age);
   if (row == nullptr) {
@@ -32,7 +32,7 @@ bool RowCache::Shard::Lookup(std::string_view key, uint64_t hash, std::string* v
 void RowCache::Shard::Insert(const Entry& entry, uint64_t hash,
                              const std::atomic<uint64_t>& current, uint64_t stamp) {
   const uint32_t tag = TagOf(hash);
-  const std::lock_guard lock(mutex_);
+  const kvdyno::MutexLock lock(mutex_);
   if (IsTooLarge(entry)) return;
   if (current.load(std::memory_order_acquire) != stamp && !Seeded(Bug::kStaleRow)) {
     ++counts_.refused;
@@ -50,14 +50,14 @@ void RowCache::Shard::Insert(const Entry& entry, uint64_t hash,
 
 void RowCache::Shard::Refresh(const Entry& entry, uint64_t hash) {
   const uint32_t tag = TagOf(hash);
-  const std::lock_guard lock(mutex_);
+  const kvdyno::MutexLock lock(mutex_);
   size_t age = 0;
   Row* row = Find(entry.key, tag, &age);
   if (row != nullptr && row->version < entry.version) Replace(row, age, entry, tag);
 }
 
 void RowCache::Shard::SetCapacity(size_t capacity) {
-  const std::lock_guard lock(mutex_);
+  const kvdyno::MutexLock lock(mutex_);
   capacity_ = capacity;
   if (capacity == 0) ghosts_.Resize(0);
   const size_t rows = capacity - std::min(capacity, ghosts_.memory());
@@ -65,14 +65,14 @@ void RowCache::Shard::SetCapacity(size_t capacity) {
 }
 
 size_t RowCache::Shard::memory() const {
-  const std::lock_guard lock(mutex_);
+  const kvdyno::MutexLock lock(mutex_);
   size_t bytes = ghosts_.memory();
   for (const RowGeneration& generation : queue_) bytes += generation.memory();
   return bytes;
 }
 
 void RowCache::Shard::AddCounts(Counts* counts) const {
-  const std::lock_guard lock(mutex_);
+  const kvdyno::MutexLock lock(mutex_);
   counts->hits += counts_.hits;
   counts->misses += counts_.misses;
   counts->ghost_hits += counts_.ghost_hits;

@@ -6,10 +6,10 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 #include <string>
 #include <string_view>
 
+#include "kvdyno/base/mutex.h"
 #include "memory/ghost_list.h"
 #include "memory/row_cache.h"
 #include "memory/row_generation.h"
@@ -34,22 +34,23 @@ class RowCache::Shard {
   static constexpr size_t kGenerations = 3;
   static uint32_t TagOf(uint64_t hash) { return static_cast<uint32_t>(hash >> 32); }
   // 0: the head.
-  RowGeneration& Generation(size_t age) { return queue_[(head_ + age) % kGenerations]; }
-  Row* Find(std::string_view key, uint32_t tag, size_t* age);
-  bool IsTooLarge(const Entry& entry) const {
+  RowGeneration& Generation(size_t age) KVDYNO_REQUIRES(mutex_) {
+    return queue_[(head_ + age) % kGenerations];
+  }
+  Row* Find(std::string_view key, uint32_t tag, size_t* age) KVDYNO_REQUIRES(mutex_);
+  bool IsTooLarge(const Entry& entry) const KVDYNO_REQUIRES(mutex_) {
     return RowGeneration::RowBytes(entry) > capacity_ / 16;
   }
-  void Replace(Row* row, size_t age, const Entry& entry, uint32_t tag);
-  void AddToHead(const Entry& entry, uint32_t tag);
-  void Rotate();
+  void Replace(Row* row, size_t age, const Entry& entry, uint32_t tag) KVDYNO_REQUIRES(mutex_);
+  void AddToHead(const Entry& entry, uint32_t tag) KVDYNO_REQUIRES(mutex_);
+  void Rotate() KVDYNO_REQUIRES(mutex_);
 
-  mutable std::mutex mutex_;
-  // All of the rest is guarded by mutex_.
-  size_t capacity_ = 0;
-  std::array<RowGeneration, kGenerations> queue_;
-  size_t head_ = 0;
-  GhostList ghosts_;
-  Counts counts_;
+  mutable kvdyno::Mutex mutex_;
+  size_t capacity_ KVDYNO_GUARDED_BY(mutex_) = 0;
+  std::array<RowGeneration, kGenerations> queue_ KVDYNO_GUARDED_BY(mutex_);
+  size_t head_ KVDYNO_GUARDED_BY(mutex_) = 0;
+  GhostList ghosts_ KVDYNO_GUARDED_BY(mutex_);
+  Counts counts_ KVDYNO_GUARDED_BY(mutex_);
 };
 
 }  // namespace chunkstore

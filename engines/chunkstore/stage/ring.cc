@@ -83,7 +83,7 @@ Stage::Place Ring::PlaceOf(size_t slot) {
 }
 
 Ring::Slot* Ring::TakeFree() {
-  const std::lock_guard lock(mutex_);
+  const kvdyno::MutexLock lock(mutex_);
   for (Slot& slot : slots_) {
     if (slot.busy) continue;
     slot.busy = true;
@@ -118,14 +118,14 @@ Status Ring::Acquire(uint64_t sequence, Version first, std::shared_ptr<Stage>* s
     stage->reset(new Stage(sequence, first, PlaceOf(static_cast<size_t>(slot - slots_.data())),
                            std::move(separators)));
   }
-  const std::lock_guard lock(mutex_);
+  const kvdyno::MutexLock lock(mutex_);
   slot->busy = status.ok();
   if (status.ok()) slot->stage = *stage;
   return status;
 }
 
 bool Ring::HasFree() const {
-  const std::lock_guard lock(mutex_);
+  const kvdyno::MutexLock lock(mutex_);
   for (const Slot& slot : slots_) {
     if (!slot.busy) return true;
   }
@@ -134,7 +134,7 @@ bool Ring::HasFree() const {
 
 void Ring::Release(const std::shared_ptr<Stage>& stage) {
   stage->Retire();
-  const std::lock_guard lock(mutex_);
+  const kvdyno::MutexLock lock(mutex_);
   Slot& slot = slots_[stage->place_.slot];
   slot.stage.reset();
   slot.busy = false;
@@ -142,7 +142,7 @@ void Ring::Release(const std::shared_ptr<Stage>& stage) {
 
 size_t Ring::memory() const {
   size_t bytes = 0;
-  const std::lock_guard lock(mutex_);
+  const kvdyno::MutexLock lock(mutex_);
   for (const Slot& slot : slots_) {
     const std::shared_ptr<Stage> stage = slot.stage.lock();
     bytes += stage != nullptr ? stage->memory() : slot.size.load();
@@ -152,7 +152,7 @@ size_t Ring::memory() const {
 
 size_t Ring::memory_in_use() const {
   size_t bytes = 0;
-  const std::lock_guard lock(mutex_);
+  const kvdyno::MutexLock lock(mutex_);
   for (const Slot& slot : slots_) {
     if (const std::shared_ptr<Stage> stage = slot.stage.lock()) bytes += stage->memory();
   }

@@ -16,7 +16,6 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,6 +23,7 @@
 
 #include "entry/entry.h"
 #include "kvdyno/base/file_system.h"
+#include "kvdyno/base/mutex.h"
 #include "memory/arena.h"
 #include "stage/filter.h"
 #include "stage/index.h"
@@ -113,11 +113,11 @@ class Stage {
   std::vector<std::pair<uint64_t, std::unique_ptr<char[]>>> spilled_;  // by the one that appends
   std::atomic<size_t> spilled_bytes_{0};
 
-  std::mutex sync_mutex_;
-  Status sync_error_;     // guarded by sync_mutex_, like all below
-  size_t synced_ = 0;     // bytes of records
-  size_t next_mark_ = 0;  // which place is written next
-  bool retired_ = false;
+  kvdyno::Mutex sync_mutex_;
+  Status sync_error_ KVDYNO_GUARDED_BY(sync_mutex_);
+  size_t synced_ KVDYNO_GUARDED_BY(sync_mutex_) = 0;     // bytes of records
+  size_t next_mark_ KVDYNO_GUARDED_BY(sync_mutex_) = 0;  // which place is written next
+  bool retired_ KVDYNO_GUARDED_BY(sync_mutex_) = false;
 };
 
 struct RingOptions {
@@ -200,7 +200,7 @@ class Ring {
   const RingOptions options_;
   std::array<Slot, kStages> slots_;
   std::atomic<uint64_t> newest_sequence_{0};
-  mutable std::mutex mutex_;
+  mutable kvdyno::Mutex mutex_;
 };
 
 }  // namespace chunkstore

@@ -135,7 +135,7 @@ void Stage::Index(Version first, std::string_view stored) {
 Status Stage::Sync() {
   if (place_.file == nullptr) return Status::Ok();
   // Those who wait here find, as a rule, that their predecessor has synchronised for them.
-  const std::lock_guard lock(sync_mutex_);
+  const kvdyno::MutexLock lock(sync_mutex_);
   if (!sync_error_.ok()) return sync_error_;
   const Version covered = last();
   if (retired_ || durable() >= covered) return Status::Ok();
@@ -155,7 +155,7 @@ Status Stage::Sync() {
 }
 
 void Stage::Retire() {
-  const std::lock_guard lock(sync_mutex_);  // a running Sync still writes its mark
+  const kvdyno::MutexLock lock(sync_mutex_);  // a running Sync still writes its mark
   retired_ = true;
   if (place_.files == nullptr) return;
   for (const auto& [number, payload] : spilled_) {

@@ -262,7 +262,7 @@ Status StoreImpl::BeginEpoch(const RingRecovery& ring) {
 
 Status StoreImpl::Close() {
   if (!state_.gate.Close()) return Status::Ok();
-  state_.room.notify_all();
+  state_.room.NotifyAll();
   state_.gate.WaitForCalls();
   state_.slots.WaitForReaders();  // gets
   Status status;
@@ -274,7 +274,7 @@ Status StoreImpl::Close() {
       Edit edit;
       edit.has_clean = true;
       edit.clean = true;
-      const std::lock_guard one(state_.maintenance_mutex);
+      const kvdyno::MutexLock one(state_.maintenance_mutex);
       edit.warmth = maintenance_->SaveWarmth();
       status = state_.manifest->Apply(edit, true);
       if (status.ok()) RemoveWarmth(state_.files, state_.directory, edit.warmth);
