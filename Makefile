@@ -56,8 +56,8 @@ tidy: venv build/build.ninja  ## Search the C++ sources for mistakes with clang-
 
 locks: venv build/build.ninja  ## Check with clang that what locks guard is used under them
 	@git ls-files 'engines/base/*.cc' 'engines/chunkstore/*.cc' | grep -v -e _test.cc -e /testing/ -e /trust/ -e /fuzz/ | \
-	  xargs -P $(JOBS) -n 4 .venv/bin/clang-tidy -p build --quiet --checks='-*,clang-diagnostic-thread-safety*' \
-	    --extra-arg=-Wthread-safety 2>/dev/null
+	  xargs -P $(JOBS) -n 4 .venv/bin/clang-tidy -p build --quiet --checks='-*,clang-diagnostic-thread-safety*,modernize-use-override' \
+	    --extra-arg=-Wthread-safety --extra-arg=-Wno-deprecated-declarations 2>/dev/null
 
 format: venv  ## Rewrite the sources in the project's format
 	@.venv/bin/ruff check --fix-only -q . && .venv/bin/ruff format -q .

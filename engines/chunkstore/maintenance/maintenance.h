@@ -62,14 +62,14 @@ class Maintenance {
   bool stopped();  // the store is closing: loading anything would be wasted
   void RoundLoop();
   void CheckpointLoop();
-  Status Round(bool* worked);
-  std::vector<Job> DueJobs() const;
-  void KeepMemory();
+  Status Round(bool* worked) KVDYNO_REQUIRES(state_.maintenance_mutex);
+  std::vector<Job> DueJobs() const KVDYNO_REQUIRES(state_.maintenance_mutex);
+  void KeepMemory() KVDYNO_REQUIRES(state_.maintenance_mutex);
   // The oldest sealed stage, if there is one: then *worked.
-  Status FlushSealed(bool* worked);
-  Status Flush(const std::shared_ptr<Stage>& stage);
-  Status Reorganise(const std::vector<Job>& jobs);
-  uint64_t PayOnce(uint64_t log_bytes_max, Status* error);
+  Status FlushSealed(bool* worked) KVDYNO_REQUIRES(state_.maintenance_mutex);
+  Status Flush(const std::shared_ptr<Stage>& stage) KVDYNO_REQUIRES(state_.maintenance_mutex);
+  Status Reorganise(const std::vector<Job>& jobs) KVDYNO_REQUIRES(state_.maintenance_mutex);
+  uint64_t PayOnce(uint64_t log_bytes_max, Status* error) KVDYNO_REQUIRES(state_.maintenance_mutex);
 
   State& state_;
   Writer& writer_;
@@ -81,10 +81,11 @@ class Maintenance {
   Flusher flusher_;
   Reorganiser reorganiser_;
 
-  uint64_t last_tick_ns_ = 0;
-  uint64_t rounds_ = 0;
-  bool warmed_ = false;      // by the last round
-  Status job_error_;         // the last chunk that could not be reorganised; what Flush reports
+  uint64_t last_tick_ns_ KVDYNO_GUARDED_BY(state_.maintenance_mutex) = 0;
+  uint64_t rounds_ KVDYNO_GUARDED_BY(state_.maintenance_mutex) = 0;
+  bool warmed_ KVDYNO_GUARDED_BY(state_.maintenance_mutex) = false;  // by the last round
+  // The last chunk that could not be reorganised; what Flush reports.
+  Status job_error_ KVDYNO_GUARDED_BY(state_.maintenance_mutex);
   uint64_t debt_limit_ = 0;  // as of the last SurveyDebt
   std::atomic<double> drain_seconds_{0};
   std::atomic<uint64_t> log_debt_{0};

@@ -40,7 +40,8 @@ class Ring::Recovery {
   bool Follows(const StageHeader& header) const;
   // Takes the records [kRecordsAt, scan->end) into a stage; shortens *scan where one cannot be
   // taken.
-  Status Load(const Candidate& candidate, const std::string& content, RecordScan* scan);
+  Status Load(const Candidate& candidate, const std::string& content,
+              RecordScan* scan) KVDYNO_UNSHARED;
   Status LoadPayload(const std::string& path, size_t at, const Record& record, std::string* spilled,
                      std::string_view* payload);
   Status MapOrHold(const Candidate& candidate, const std::string& content);

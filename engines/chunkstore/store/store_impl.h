@@ -42,13 +42,13 @@ class StoreImpl final : public Store {
   const Options& options() const override { return state_.options; }
 
  private:
-  // --- open.cc
+  // --- open.cc: what happens before the store is shared
   void WakeMaintenance();
   Status OpenManifest();
   void OpenWarmth();
   void BuildChunks();
-  Status RecoverRing();
-  Status BeginEpoch(const RingRecovery& ring);
+  Status RecoverRing() KVDYNO_UNSHARED;
+  Status BeginEpoch(const RingRecovery& ring) KVDYNO_UNSHARED;
 
   Status CheckWritable(const char* operation, size_t key_bytes, size_t value_bytes) const;
   Status WriteOne(EntryType type, std::string_view key, std::string_view value);
