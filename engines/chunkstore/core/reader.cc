@@ -187,17 +187,23 @@ Status Reader::Rows(const Range& range, Version version, const RowFunction& row)
     const StageList& stages = *state_.stages.load();
     const Chunk* chunk = state_.map().Find(position);
     Warm(&chunk->heat.scans);
+    Prefetch prefetch;
     std::unique_ptr<EntryCursor> cursor;
     if (const Munk* munk = chunk->ActiveMunk(); munk != nullptr) {
       cursor = munk->NewCursor();
     } else {
       const uint64_t wanted = range.expected > given ? range.expected - given : range.expected;
-      const size_t span = ExpectedSpan(chunk->funk(), wanted);
-      if (!chunk->funk().log->warm()) cold_();
+      const Funk& funk = chunk->funk();
+      const size_t span = ExpectedSpan(funk, wanted);
+      if (!funk.log->warm()) cold_();
       ReadContext context = state_.read_context(range.fill_cache);
       context.log_reads = &chunk->heat.log_reads;
-      cursor = FunkCursor(stages, chunk->funk(), context,
-                          WantedOfLog(chunk->funk(), version, position, wanted), span);
+      if (!funk.log->empty() && funk.table != nullptr) {
+        prefetch = funk.table->Wanted(context, position, span);
+        context.prefetch = &prefetch;
+      }
+      cursor =
+          FunkCursor(stages, funk, context, WantedOfLog(funk, version, position, wanted), span);
     }
     std::string_view end = range.end;
     if (!chunk->max_key.empty() && (end.empty() || chunk->max_key < end)) end = chunk->max_key;

@@ -333,6 +333,44 @@ TEST_F(LogTest, AScanReadsOnlyWhatItSeesAndExpects) {
   EXPECT_EQ(reads_of({kNewest, 0, {}}, 1), 15u);
 }
 
+// The table's first blocks need no wait of their own.
+TEST_F(LogTest, AScanReadsTheTableTogetherWithTheLog) {
+  Entries rows, newer;
+  for (uint64_t i = 0; i < 100; ++i) {
+    rows.push_back({Numbered("k", 100 + i), std::string(600, 'v'), i + 1, EntryType::kValue});
+    if (i % 10 == 0) newer.push_back({rows.back().key, "new", 200 + i, EntryType::kValue});
+  }
+  const auto table = Open(Write({rows}).front());
+  const auto log = Grow(index_, Write({newer}));
+  context_.blocks = nullptr;
+  const auto scan = [&](std::string_view from, size_t span) {
+    Prefetch prefetch = table->Wanted(context_, from, span);
+    context_.prefetch = &prefetch;
+    std::vector<std::unique_ptr<EntryCursor>> sources;
+    sources.push_back(log->NewCursor(context_, {kNewest, 5, {}}, span));
+    sources.push_back(table->NewCursor(context_, span));
+    const auto cursor = NewMergingCursor(std::move(sources));
+    cursor->Seek(from);
+    for (size_t i = 0; i < 5; ++i, cursor->Next()) {
+      EXPECT_TRUE(cursor->Valid() && cursor->entry().key.substr(0, 2) == from.substr(0, 2));
+    }
+    ExpectOk(cursor->status());
+    context_.prefetch = nullptr;
+    return prefetch;
+  };
+  EXPECT_GE(scan("k150", 3000).bytes.size(), 3000u);
+  EXPECT_EQ(table->Wanted(context_, "k150", 1 << 20).length, 0u) << "long enough to go alone";
+  EXPECT_EQ(table->Wanted(context_, "k999", 3000).length, 0u) << "behind the last row";
+  // Where only the table's fails, after the log's one block, its cursor reads again.
+  files_.FailCall(files_.calls() + 1, Status::IoError("read: failed"));
+  EXPECT_EQ(scan("k150", 3000).bytes.size(), 0u);
+  files_.SetPlan(nullptr);
+  context_.blocks = &cache_;
+  context_.fill_cache = true;
+  scan("k170", 3000);
+  EXPECT_EQ(table->Wanted(context_, "k170", 3000).length, 0u) << "cached now";
+}
+
 // Values may be so large that a window of blocks would be more than a store's whole budget.
 TEST_F(LogTest, AScanHoldsFewLargeBlocks) {
   Entries entries;

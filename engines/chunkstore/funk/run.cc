@@ -216,8 +216,15 @@ Status Run::HoldTogether(const ReadContext& context, std::vector<WantedBlock>* b
   }
   if (missing.empty()) return Status::Ok();
   context.CountLogReads(missing.size());
+  Prefetch* const beside = context.prefetch;
+  if (beside != nullptr && beside->length > 0) {
+    reads.push_back({beside->extent, beside->offset_in_run, beside->length, {}, {}});
+    beside->length = 0;
+  }
   const ThreadBuffer buffer;
   missing.front()->run->segments_->ReadTogether(&reads, buffer.get());
+  // What could not be read is read again by the cursor that needs it, which gets the error.
+  if (reads.size() > missing.size() && reads.back().status.ok()) beside->bytes = reads.back().bytes;
   for (size_t i = 0; i < missing.size(); ++i) {
     if (!reads[i].status.ok()) return std::move(reads[i].status);
     if (Status status = missing[i]->run->Keep(context, reads[i].bytes, missing[i]); !status.ok()) {
@@ -225,6 +232,24 @@ Status Run::HoldTogether(const ReadContext& context, std::vector<WantedBlock>* b
     }
   }
   return Status::Ok();
+}
+
+Prefetch Run::Wanted(const ReadContext& context, std::string_view position, size_t span) const {
+  constexpr size_t kLongest = size_t{256} << 10;
+  const RunIndex* index = nullptr;
+  if (span > kLongest || !Index(&index).ok()) return {};
+  const auto& blocks = index->blocks;
+  const size_t first = index->Find(position);
+  if (first == blocks.size()) return {};
+  if (context.blocks != nullptr &&
+      context.blocks->Lookup(extent_.segment, extent_.offset + blocks[first].offset)) {
+    return {};
+  }
+  size_t length = 0;
+  for (size_t block = first; block < blocks.size() && (length == 0 || length < span); ++block) {
+    length += blocks[block].length;
+  }
+  return {extent_, blocks[first].offset, length, {}};
 }
 
 Status Run::Keep(const ReadContext& context, std::string_view bytes, WantedBlock* block) const {

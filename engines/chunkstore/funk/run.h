@@ -19,6 +19,15 @@
 
 namespace chunkstore {
 
+// Blocks of a run that a cursor will need, to be on their way together with other reads. One thread;
+// must outlive the cursors that use it.
+struct Prefetch {
+  ExtentRef extent;
+  uint64_t offset_in_run = 0;
+  size_t length = 0;  // 0: nothing to read, or read already
+  std::string bytes;  // once they are read
+};
+
 // What a read may use and must do.
 struct ReadContext {
   Segments* segments = nullptr;
@@ -26,6 +35,7 @@ struct ReadContext {
   bool fill_cache = true;
   bool verify_checksums = true;
   const ReadAhead* ahead = nullptr;  // null: nothing was read ahead for cursors
+  Prefetch* prefetch = nullptr;      // joins the next reads that go together; null: none
   // Grows, roughly, by the reads of the disk that a log's cursor needs; null: not counted.
   std::atomic<uint32_t>* log_reads = nullptr;
 
@@ -144,6 +154,9 @@ class Run {
   // as possible when not cached. Grows by itself as the cursor goes on, up to 1 MiB a call. The run
   // must outlive the cursor.
   std::unique_ptr<EntryCursor> NewCursor(const ReadContext& context, size_t span) const;
+  // What such a cursor will read first if it begins at `position`: nothing where the block is
+  // cached, or the span is so long that reading it is worth a call of its own.
+  Prefetch Wanted(const ReadContext& context, std::string_view position, size_t span) const;
   // Reads and checks index and every block from disk; problems are appended, with file and offset,
   // and the counts of what was found added.
   void Check(std::vector<std::string>* problems, uint64_t* blocks, uint64_t* entries) const;

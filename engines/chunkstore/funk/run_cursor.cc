@@ -75,6 +75,15 @@ bool RunCursor::ReadFrom(size_t block) {
     if (!read_.empty()) return true;
   }
   const auto& blocks = index_->blocks;
+  if (const Prefetch* ready = context_.prefetch;
+      ready != nullptr && ready->extent == run_->extent() &&
+      blocks[block].offset >= ready->offset_in_run &&
+      blocks[block].offset + blocks[block].length <= ready->offset_in_run + ready->bytes.size()) {
+    read_ = ready->bytes;
+    read_offset_ = ready->offset_in_run;
+    next_read_ = std::min(kLargestRead, next_read_ * 2);
+    return true;
+  }
   uint64_t length = blocks[block].length;
   for (size_t next = block + 1;
        next < blocks.size() && length < next_read_ && length + blocks[next].length <= kLargestRead;
