@@ -115,7 +115,10 @@ Status Reader::GetFromFunk(const Chunk& chunk, std::string_view key, uint64_t ha
                            bool fill_cache, std::string* value, Answerer* answerer,
                            LookupResult* result) {
   const Funk& funk = chunk.funk();
-  const ReadContext context = state_.read_context(fill_cache);
+  // A row is cached once: as such where the row cache takes it, else with its block.
+  const bool as_row =
+      state_.rows != nullptr && state_.rows->largest_row() >= state_.options.block_size;
+  const ReadContext context = state_.read_context(fill_cache && !as_row);
   uint64_t searched = 0;
   if (!funk.log->empty()) {
     if (!funk.log->warm()) cold_();

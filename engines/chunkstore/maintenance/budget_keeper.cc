@@ -14,6 +14,10 @@ namespace chunkstore {
 
 namespace {
 
+constexpr uint64_t kSurveyNs = 900'000'000;
+constexpr uint64_t kDecisionNs = 200'000'000;
+// Heat is halved after each survey: on average it is what was read in so long.
+constexpr double kHeatSeconds = 1.5 * 0.9;
 constexpr uint64_t kIdleNs = 3'000'000'000;  // without work
 // A run without its index: itself and its extent, each with what the heap adds, and who points to
 // it.
@@ -109,28 +113,30 @@ void BudgetKeeper::TrimHeap() {
 }
 
 void BudgetKeeper::Tick() {
-  SurveyIndexes();
-  arbiter_->SetTotal(CacheBytes(), munks_.BytesOfAll());
+  const bool threads = state_.options.background_threads > 0;
+  const uint64_t now = kvdyno::NowNs();
+  // Without threads nothing depends on time.
+  const bool survey = threads ? now - last_survey_ns_ > kSurveyNs : ++ticks_ % 8 == 0;
+  if (survey) {
+    last_survey_ns_ = now;
+    SurveyIndexes();
+  }
+  if (threads ? now - last_decision_ns_ > kDecisionNs : survey) {
+    const double seconds = static_cast<double>(now - last_decision_ns_) * 1e-9;
+    last_decision_ns_ = now;
+    arbiter_->SetTotal(CacheBytes(), munks_.BytesOfAll());
+    Decide(threads ? std::min(seconds / kHeatSeconds, 1.0) : 0.5);
+  }
+  if (!survey) return;
+  FadeHeat();
+  if (threads) TrimHeap();
+}
+
+// `heat_share`: of a chunk's heat, what was read since the last decision.
+void BudgetKeeper::Decide(double heat_share) {
   CacheObservation munks, rows, blocks;
   munks.hits = state_.counters.Gets(Served::kMunk);
   munks.memory = munks_.bytes();
-  uint64_t outside = 0;
-  std::vector<std::pair<uint32_t, uint64_t>> cold;  // reads, bytes
-  for (const Chunk* chunk : state_.map().chunks()) {
-    const uint32_t reads = chunk->heat.reads.load(std::memory_order_relaxed);
-    if (chunk->munk() == nullptr && reads > 0) cold.emplace_back(reads, chunk->funk().bytes());
-    chunk->heat.reads.store(reads / 2, std::memory_order_relaxed);
-    chunk->heat.scans.store(chunk->heat.scans.load(std::memory_order_relaxed) / 2,
-                            std::memory_order_relaxed);
-  }
-  // The ghosts of munks: the hottest chunks that another share of the same size would hold.
-  std::sort(cold.begin(), cold.end(), std::greater<>());
-  uint64_t room = munks_.capacity();
-  for (const auto& [reads, bytes] : cold) {
-    if (bytes > room) break;
-    room -= bytes;
-    outside += reads / 2;
-  }
   if (state_.rows != nullptr) {
     const RowCache::Counts counts = state_.rows->counts();
     rows = {counts.hits, counts.ghost_hits, counts.misses, state_.rows->memory()};
@@ -146,11 +152,22 @@ void BudgetKeeper::Tick() {
     return difference;
   };
   CacheObservation munks_now = since(munks, &last_munks_);
-  munks_now.ghost_hits = outside;
+  munks_now.ghost_hits =
+      static_cast<uint64_t>(static_cast<double>(munks_.HeatOutside()) * heat_share);
   const CacheObservation rows_now = since(rows, &last_rows_);
   const CacheObservation blocks_now = since(blocks, &last_blocks_);
   arbiter_->Decide(munks_now, rows_now, blocks_now);
   ApplyShares();
+}
+
+void BudgetKeeper::FadeHeat() {
+  const auto halve = [](std::atomic<uint32_t>* heat) {
+    heat->store(heat->load(std::memory_order_relaxed) / 2, std::memory_order_relaxed);
+  };
+  for (const Chunk* chunk : state_.map().chunks()) {
+    halve(&chunk->heat.reads);
+    halve(&chunk->heat.scans);
+  }
 }
 
 }  // namespace chunkstore

@@ -19,10 +19,9 @@ class BudgetKeeper {
 
   // Before a flush or a reorganisation: caches give back at once what the work needs.
   void BeginWork();
-  // Once a second or so: memory follows use, and heat fades.
+  // In each round: some times a second memory follows use; once a second indexes are counted and
+  // heat fades.
   void Tick();
-  // Gives free pages of the heap back to the machine.
-  void TrimHeap();
 
   uint64_t index_bytes() const { return index_bytes_.load(); }  // from any thread, as of a Tick
   uint64_t log_index_bytes() const { return log_index_bytes_; }
@@ -32,13 +31,19 @@ class BudgetKeeper {
   uint64_t CacheBytes() const;
   void ApplyShares();
   void SurveyIndexes();  // what indexes take in memory
+  void Decide(double heat_share);
+  void FadeHeat();
+  void TrimHeap();  // gives free pages of the heap back to the machine
 
   State& state_;
   const Policy& policy_;
   MunkKeeper& munks_;
   std::unique_ptr<Arbiter> arbiter_;
   uint64_t last_work_ns_ = 0;
+  uint64_t last_survey_ns_ = 0;
+  uint64_t last_decision_ns_ = 0;
   uint64_t next_trim_ns_ = 0;
+  uint64_t ticks_ = 0;
   CacheObservation last_munks_, last_rows_, last_blocks_;
   std::atomic<uint64_t> index_bytes_{0};
   uint64_t log_index_bytes_ = 0;  // of index_bytes_

@@ -10,8 +10,8 @@
 namespace chunkstore {
 
 namespace {
-constexpr uint64_t kTickNs = 900'000'000;
-constexpr double kSparse = 0.5;  // of a segment that is dead
+constexpr auto kPause = std::chrono::milliseconds(250);  // without work
+constexpr double kSparse = 0.5;                          // of a segment that is dead
 }  // namespace
 
 Maintenance::Maintenance(State* state, Writer* writer)
@@ -76,7 +76,6 @@ Status Maintenance::Work() {
 // writers; what else fails is tried again later.
 Status Maintenance::Round(bool* worked) {
   *worked = false;
-  ++rounds_;
   const ChunkMap& map = state_.map();
   for (Chunk* chunk : map.chunks()) {
     if (chunk->failed_rounds > 0) --chunk->failed_rounds;
@@ -118,12 +117,7 @@ void Maintenance::KeepMemory() {
   const bool threads = state_.options.background_threads > 0;
   warmed_ = threads && !stopped() && warmer_.Warm();
   warmed_ |= munks_.Keep();
-  const uint64_t now = kvdyno::NowNs();
-  if (threads ? now - last_tick_ns_ > kTickNs : rounds_ % 8 == 0) {
-    last_tick_ns_ = now;
-    budget_.Tick();
-    if (threads) budget_.TrimHeap();
-  }
+  budget_.Tick();
   state_.slots.Reclaim();
 }
 
@@ -131,7 +125,7 @@ void Maintenance::RoundLoop() {
   for (bool idle = true;;) {
     {
       const kvdyno::MutexLock lock(wake_mutex_);
-      if (idle && !stop_ && !woken_) wake_.WaitFor(&wake_mutex_, std::chrono::seconds(1));
+      if (idle && !stop_ && !woken_) wake_.WaitFor(&wake_mutex_, kPause);
       if (stop_) return;
       woken_ = false;
     }

@@ -81,8 +81,6 @@ class Maintenance {
   Flusher flusher_;
   Reorganiser reorganiser_;
 
-  uint64_t last_tick_ns_ KVDYNO_GUARDED_BY(state_.maintenance_mutex) = 0;
-  uint64_t rounds_ KVDYNO_GUARDED_BY(state_.maintenance_mutex) = 0;
   bool warmed_ KVDYNO_GUARDED_BY(state_.maintenance_mutex) = false;  // by the last round
   // The last chunk that could not be reorganised; what Flush reports.
   Status job_error_ KVDYNO_GUARDED_BY(state_.maintenance_mutex);

@@ -7,6 +7,7 @@
 #include "core/collector.h"
 #include "hooks/moments.h"
 #include "hooks/seeded_bugs.h"
+#include "kvdyno/base/hash.h"
 #include "maintenance/log_warmer.h"
 #include "memory/arbiter.h"
 
@@ -169,7 +170,49 @@ uint64_t MunkKeeper::BytesOfAll() const {
   return bytes;
 }
 
+uint64_t MunkKeeper::HeatOutside() const {
+  std::vector<std::pair<uint32_t, uint64_t>> cold;  // reads, bytes
+  for (const Chunk* chunk : state_.map().chunks()) {
+    const uint32_t reads = chunk->heat.reads.load(std::memory_order_relaxed);
+    if (chunk->munk() == nullptr && reads > 0) cold.emplace_back(reads, chunk->funk().bytes());
+  }
+  std::sort(cold.begin(), cold.end(), std::greater<>());
+  uint64_t room = capacity_;
+  uint64_t heat = 0;
+  for (const auto& [reads, bytes] : cold) {
+    if (bytes > room) break;
+    room -= bytes;
+    heat += reads;
+  }
+  return heat;
+}
+
+// Rows of a munk that goes stay in the row cache while it has room: reads from disk would bring them
+// one by one. Only where the newest version is flushed, for that is what the row cache knows; no
+// flush comes in between.
+void MunkKeeper::HandDown(const Munk& munk) {
+  if (state_.rows == nullptr) return;
+  const Version flushed = state_.manifest->state().flushed_version;
+  size_t room = state_.rows->capacity() - std::min(state_.rows->capacity(), state_.rows->memory());
+  const std::unique_ptr<EntryCursor> cursor = munk.NewCursor();
+  std::string last;
+  bool has_last = false;
+  for (cursor->Seek({}); cursor->Valid(); cursor->Next()) {
+    const Entry& entry = cursor->entry();
+    if (has_last && entry.key == last) continue;
+    last.assign(entry.key);
+    has_last = true;
+    const size_t bytes = RowCache::kRowOverhead + entry.key.size() + entry.value.size();
+    if (bytes > room) return;
+    if (entry.version > flushed) continue;
+    room -= bytes;
+    const uint64_t hash = kvdyno::Hash64(entry.key);
+    state_.rows->Insert(entry.key, hash, entry, state_.rows->Stamp(hash));
+  }
+}
+
 void MunkKeeper::Evict(Chunk* chunk) {
+  if (const Munk* munk = chunk->ActiveMunk(); munk != nullptr) HandDown(*munk);
   Drop(chunk);
   state_.slots.Reclaim();
   state_.counters.Add(Count::kMunkEvictions);

@@ -21,7 +21,8 @@ class MunkKeeper {
       : state_(*state), policy_(*policy), stopped_(std::move(stopped)) {}
 
   uint64_t BytesOfAll() const;  // that munks of all chunks would take
-  uint64_t capacity() const { return capacity_; }
+  // The ghosts of munks: reads of the hottest chunks that another share of the same size would hold.
+  uint64_t HeatOutside() const;
   void SetCapacity(uint64_t bytes) { capacity_ = bytes; }
 
   // Rebalances munks that were written to, and evicts those that nothing reads and the coldest
@@ -51,6 +52,7 @@ class MunkKeeper {
   Status Load(Chunk* chunk, const ReadAhead& ahead);
   void Drop(Chunk* chunk);
   void Evict(Chunk* chunk);  // drops it, and counts it
+  void HandDown(const Munk& munk);
   void Rebalance(Chunk* chunk);
   // Versions that a munk must be able to answer at: live snapshots, and the borders between stages,
   // at which a munk may be written out.

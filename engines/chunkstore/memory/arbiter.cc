@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace chunkstore {
 namespace {
@@ -13,6 +14,7 @@ constexpr uint64_t kFloorShare = 16;  // of the adaptive bytes, for each adaptiv
 constexpr uint64_t kMinOperations = 1000;
 constexpr uint64_t kMinGhostHits = 20;  // fewer are chance
 constexpr double kNoise = 1.2;
+constexpr uint64_t kGrowth = 128;  // of a share: less between two decisions is no filling
 // What a service from memory saves beyond a possible read from disk, in reads from disk: the
 // search in log and table, block cache hit or not.
 constexpr double kSearch = 0.02;
@@ -25,9 +27,13 @@ double MissRatio(const CacheObservation& seen) {
   return all == 0 ? 1 : static_cast<double>(seen.misses) / static_cast<double>(all);
 }
 
+bool IsFilled(const CacheShare& share, const CacheObservation& seen) {
+  return seen.memory >= share.bytes - share.bytes / 8;
+}
+
 // What one more byte would have earned. A share that is not filled gains nothing by more.
 double EarnedPerByte(const CacheShare& share, const CacheObservation& seen, double saving) {
-  if (share.bytes == 0 || seen.memory < share.bytes - share.bytes / 8) return 0;
+  if (share.bytes == 0 || !IsFilled(share, seen)) return 0;
   if (seen.ghost_hits < kMinGhostHits) return 0;
   return static_cast<double>(seen.ghost_hits) * saving / static_cast<double>(share.bytes);
 }
@@ -89,6 +95,13 @@ bool Arbiter::Decide(const CacheObservation& munks, const CacheObservation& rows
       EarnedPerByte(shares_.rows, rows, kSearch + from_disk),
       EarnedPerByte(shares_.blocks, blocks, 1)};
   const Shares shares = List(&shares_);
+  const std::array<const CacheObservation*, 3> seen = {&munks, &rows, &blocks};
+  std::array<bool, 3> filling{};  // what it was given has not shown yet what it earns
+  for (size_t i = 0; i < shares.size(); ++i) {
+    const uint64_t before = std::exchange(memory_[i], seen[i]->memory);
+    filling[i] =
+        !IsFilled(*shares[i], *seen[i]) && seen[i]->memory > before + shares[i]->bytes / kGrowth;
+  }
   const uint64_t floor = adaptive_total_ / kFloorShare;
   constexpr size_t kNone = 3;
   size_t most = kNone;
@@ -96,7 +109,8 @@ bool Arbiter::Decide(const CacheObservation& munks, const CacheObservation& rows
   for (size_t i = 0; i < shares.size(); ++i) {
     if (!shares[i]->adaptive) continue;
     if (most == kNone || earned[i] > earned[most]) most = i;
-    if (shares[i]->bytes > floor && (least == kNone || earned[i] < earned[least])) least = i;
+    if (shares[i]->bytes > floor && !filling[i] && (least == kNone || earned[i] < earned[least]))
+      least = i;
   }
   if (most == kNone || least == kNone || earned[most] <= earned[least] * kNoise) return false;
   const bool plain = earned[most] > kPlain * earned[least];

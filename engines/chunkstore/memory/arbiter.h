@@ -4,6 +4,7 @@
 // slightly larger cache would have served, times what a service saves, per byte it would have cost.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 namespace chunkstore {
@@ -41,7 +42,8 @@ class Arbiter {
   // Moves at most 1/32 of the adaptive bytes, 1/8 where one earns four times as much as the other,
   // from the share that earns least to the one that earns most; nothing when the difference is
   // within noise (fewer than 1000 operations, or below 20 %), or all data fit as munks. No adaptive
-  // share falls below 1/16 of the adaptive bytes. True when something moved.
+  // share falls below 1/16 of the adaptive bytes; none that is filling is taken from. True when
+  // something moved.
   bool Decide(const CacheObservation& munks, const CacheObservation& rows,
               const CacheObservation& blocks);
 
@@ -49,6 +51,7 @@ class Arbiter {
   CacheShares shares_;
   uint64_t adaptive_total_ = 0;
   bool all_fit_ = false;
+  std::array<uint64_t, 3> memory_{};  // in use at the last decision, in the order of CacheShares
 };
 
 }  // namespace chunkstore

@@ -129,6 +129,19 @@ TEST(Arbiter, NoiseChangesNothing) {
   EXPECT_EQ(arbiter.shares().rows.bytes, full);
 }
 
+// What a share was given last takes a while to fill, and earns nothing in that time.
+TEST(Arbiter, AShareThatFillsIsLeftAlone) {
+  Arbiter arbiter(kTotal, kTooMuch, {kAdaptive, kAdaptive, {0, false}});
+  const uint64_t third = arbiter.shares().rows.bytes / 3;
+  for (uint64_t held = third; held <= 2 * third; held += third / 10) {
+    const CacheShares& now = arbiter.shares();
+    EXPECT_FALSE(arbiter.Decide(Seen(now.munks, 50'000, 0, 500), {50'000, 0, 9'000, held}, {}));
+  }
+  const CacheShares& now = arbiter.shares();
+  EXPECT_TRUE(arbiter.Decide(Seen(now.munks, 50'000, 0, 500), {50'000, 0, 9'000, 2 * third}, {}))
+      << "it does not grow any more: others need it";
+}
+
 TEST(Arbiter, FixedSharesNeverMove) {
   Arbiter arbiter(kTotal, kTooMuch, {{100 << 20, false}, kAdaptive, kAdaptive});
   for (int i = 0; i < 100; ++i) {

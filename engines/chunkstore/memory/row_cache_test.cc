@@ -127,7 +127,7 @@ TEST(RowCache, CapacityZeroCachesNothing) {
   EXPECT_TRUE(Lookup(&cache, "a"));
 }
 
-TEST(RowCache, RowsInUseOutliveTheQueue) {
+TEST(RowCache, RowsInUseStay) {
   RowCache cache(1 << 20);
   for (uint64_t i = 0; i < 100; ++i) Insert(&cache, Key("hot", i), std::string(200, 'h'), 1);
   for (uint64_t i = 0; i < 50'000; ++i) {
@@ -141,6 +141,20 @@ TEST(RowCache, RowsInUseOutliveTheQueue) {
   }
   EXPECT_GT(cache.counts().drops, 40'000u);
   EXPECT_FALSE(Lookup(&cache, "cold0"));
+}
+
+// No place is lost to what was moved or replaced: all that was read fits, and stays.
+TEST(RowCache, HoldsAsManyRowsAsFit) {
+  RowCache cache(4 << 20);
+  constexpr uint64_t kRows = (4 << 20) * 9 / 10 / (24 + 8 + 400 + 11);
+  std::mt19937 random(1);
+  for (uint64_t i = 0; i < 20 * kRows; ++i) {
+    const std::string key = Key("k", random() % kRows);
+    if (!Lookup(&cache, key)) Insert(&cache, key, std::string(400, 'v'), 1);
+  }
+  const uint64_t before = cache.counts().misses;
+  for (uint64_t i = 0; i < kRows; ++i) EXPECT_TRUE(Lookup(&cache, Key("k", i)));
+  EXPECT_EQ(cache.counts().misses, before);
 }
 
 TEST(RowCache, LargeRowsAreNotCached) {
@@ -185,7 +199,7 @@ TEST(RowCache, GhostsTellWhatTwiceTheSizeWouldServe) {
   const auto read = [&cache](const std::string& key) {
     if (!Lookup(&cache, key)) Insert(&cache, key, std::string(400, 'v'), 1);
   };
-  const uint64_t held = kCapacity / 450 * 5 / 6;  // two to three generations
+  const uint64_t held = kCapacity / 450;
   for (int round = 0; round < 6; ++round) {
     for (uint64_t i = 0; i < held * 8 / 5; ++i) read(Key("a", i));
   }

@@ -10,8 +10,7 @@ bool RowCache::Shard::Lookup(std::string_view key, uint64_t hash, std::string* v
                              EntryType* type, Version* version) {
   const uint32_t tag = TagOf(hash);
   const kvdyno::MutexLock lock(mutex_);
-  size_t age = 0;
-  const Row* row = Find(key, tag, &age);
+  Row* row = ring_.Find(key, tag);
   if (row == nullptr) {
     ++counts_.misses;
     if (ghosts_.Take(tag)) ++counts_.ghost_hits;
@@ -19,13 +18,9 @@ bool RowCache::Shard::Lookup(std::string_view key, uint64_t hash, std::string* v
   }
   ++counts_.hits;
   value->assign(row->value());
-  *type = row->type;
+  *type = row->type();
   *version = row->version;
-  if (age > 0) {
-    // From the caller's copy: making room in the head may overwrite the row itself.
-    Generation(age).RemoveFound();
-    AddToHead({key, *value, *version, *type}, tag);
-  }
+  RowRing::GiveChance(row);
   return true;
 }
 
@@ -38,37 +33,32 @@ void RowCache::Shard::Insert(const Entry& entry, uint64_t hash,
     ++counts_.refused;
     return;
   }
-  size_t age = 0;
-  Row* row = Find(entry.key, tag, &age);
+  Row* row = ring_.Find(entry.key, tag);
   if (row == nullptr) {
     ++counts_.inserts;
-    AddToHead(entry, tag);
+    Add(entry, tag);
   } else if (row->version < entry.version) {
-    Replace(row, age, entry, tag);
+    Replace(row, entry, tag);
   }
 }
 
 void RowCache::Shard::Refresh(const Entry& entry, uint64_t hash) {
   const uint32_t tag = TagOf(hash);
   const kvdyno::MutexLock lock(mutex_);
-  size_t age = 0;
-  Row* row = Find(entry.key, tag, &age);
-  if (row != nullptr && row->version < entry.version) Replace(row, age, entry, tag);
+  Row* row = ring_.Find(entry.key, tag);
+  if (row != nullptr && row->version < entry.version) Replace(row, entry, tag);
 }
 
 void RowCache::Shard::SetCapacity(size_t capacity) {
   const kvdyno::MutexLock lock(mutex_);
   capacity_ = capacity;
-  if (capacity == 0) ghosts_.Resize(0);
-  const size_t rows = capacity - std::min(capacity, ghosts_.memory());
-  for (RowGeneration& generation : queue_) generation.SetLimit(rows / kGenerations);
+  if (ghosts_.memory() >= capacity / 2) ghosts_.Resize(0);  // as many as fit come back with rows
+  ring_.SetLimit(capacity - std::min(capacity, ghosts_.memory()), &ghosts_);
 }
 
 size_t RowCache::Shard::memory() const {
   const kvdyno::MutexLock lock(mutex_);
-  size_t bytes = ghosts_.memory();
-  for (const RowGeneration& generation : queue_) bytes += generation.memory();
-  return bytes;
+  return ghosts_.memory() + ring_.memory();
 }
 
 void RowCache::Shard::AddCounts(Counts* counts) const {
@@ -77,42 +67,27 @@ void RowCache::Shard::AddCounts(Counts* counts) const {
   counts->misses += counts_.misses;
   counts->ghost_hits += counts_.ghost_hits;
   counts->inserts += counts_.inserts;
-  counts->drops += counts_.drops;
+  counts->drops += ring_.drops();
   counts->refused += counts_.refused;
 }
 
-Row* RowCache::Shard::Find(std::string_view key, uint32_t tag, size_t* age) {
-  for (size_t i = 0; i < kGenerations; ++i) Generation(i).Prefetch(tag);
-  for (*age = 0; *age < kGenerations; ++*age) {
-    if (Row* row = Generation(*age).Find(key, tag)) return row;
-  }
-  return nullptr;
+void RowCache::Shard::Replace(Row* row, const Entry& entry, uint32_t tag) {
+  if (RowRing::Overwrite(row, entry)) return;
+  ring_.Remove(row);
+  if (!IsTooLarge(entry)) Add(entry, tag);
 }
 
-// `row` is what Find has just found in that generation.
-void RowCache::Shard::Replace(Row* row, size_t age, const Entry& entry, uint32_t tag) {
-  if (RowGeneration::Overwrite(row, entry)) return;
-  Generation(age).RemoveFound();
-  if (!IsTooLarge(entry)) AddToHead(entry, tag);
+void RowCache::Shard::Add(const Entry& entry, uint32_t tag) {
+  ring_.Add(entry, tag, &ghosts_);  // false only where memory could not be had: not cached then
+  if (ring_.drops() > 0) FitGhosts();
 }
 
-void RowCache::Shard::AddToHead(const Entry& entry, uint32_t tag) {
-  if (Generation(0).Add(entry, tag)) return;
-  Rotate();
-  Generation(0).Add(entry,
-                    tag);  // fails only where memory for it could not be had: not cached then
-}
-
-void RowCache::Shard::Rotate() {
-  size_t rows = 0;
-  for (const RowGeneration& generation : queue_) rows += generation.rows();
-  if (rows > ghosts_.keys() || rows * 4 < ghosts_.keys()) ghosts_.Resize(rows + rows / 8);
-  head_ = (head_ + kGenerations - 1) % kGenerations;
-  counts_.drops += Generation(0).rows();
-  Generation(0).Clear(&ghosts_);
-  // What the ghosts take is not there for rows.
-  const size_t share = capacity_ - std::min(capacity_, ghosts_.memory());
-  Generation(0).SetLimit(share / kGenerations);
+// As many ghosts as rows. What they take is not there for rows.
+void RowCache::Shard::FitGhosts() {
+  const size_t rows = ring_.rows();
+  if (rows <= ghosts_.keys() && rows * 4 >= ghosts_.keys()) return;
+  ghosts_.Resize(rows + rows / 8);
+  ring_.SetLimit(capacity_ - std::min(capacity_, ghosts_.memory()), &ghosts_);
 }
 
 }  // namespace chunkstore

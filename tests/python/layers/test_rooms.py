@@ -17,7 +17,7 @@ PUBLIC = frozenset({"chunkstore", "kvdyno"})
 
 
 def _linked() -> dict[str, frozenset[str]]:
-    """The rooms that each room sees, itself and those behind others included. CMake lists lower rooms first."""
+    """The rooms that each room sees, itself and those behind others included. Lower rooms come first."""
     seen: dict[str, frozenset[str]] = {}
     for room, *needed in (words.split() for words in ROOM.findall((STORE / "CMakeLists.txt").read_text())):
         seen[room] = frozenset({room}).union(*(seen[lower] for lower in needed))
@@ -39,4 +39,6 @@ def test_each_folder_of_sources_is_a_room_or_a_program() -> None:
 
 @pytest.mark.parametrize("room", LINKED)
 def test_a_room_includes_only_what_it_links(room: str) -> None:
-    assert {name: rooms - LINKED[room] for name, rooms in _included(room).items() if rooms - LINKED[room]} == {}
+    assert {
+        name: rooms - LINKED[room] for name, rooms in _included(room).items() if rooms - LINKED[room]
+    } == {}
