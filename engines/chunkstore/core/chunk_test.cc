@@ -21,7 +21,7 @@ class Chunks {
     for (auto at = min_keys.begin(); at != min_keys.end(); ++at) {
       const auto next = std::next(at);
       auto funk = std::make_unique<Funk>();
-      funk->log = std::make_shared<Log>(policy, std::vector<std::shared_ptr<const Run>>{});
+      funk->log = std::make_shared<Log>(policy, nullptr, std::vector<ExtentRef>{});
       owned_.push_back(std::make_unique<Chunk>(
           owned_.size() + 1, *at, next == min_keys.end() ? "" : *next, std::move(funk)));
       chunks_.push_back(owned_.back().get());
@@ -126,7 +126,7 @@ TEST(ChunkMap, AgreesWithASearchThroughAllChunks) {
 TEST(Chunk, GivesItsMunkToReadsOnceItIsActive) {
   LogPolicy policy;
   auto funk = std::make_unique<Funk>();
-  funk->log = std::make_shared<Log>(&policy, std::vector<std::shared_ptr<const chunkstore::Run>>{});
+  funk->log = std::make_shared<Log>(&policy, nullptr, std::vector<ExtentRef>{});
   Chunk chunk(1, "", "", std::move(funk));
   EXPECT_TRUE(chunk.funk().empty());
   EXPECT_EQ(chunk.funk().bytes(), 0U);

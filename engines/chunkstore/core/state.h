@@ -103,8 +103,6 @@ struct State {
   Status ClosedError(const char* operation) const;
 
   const ChunkMap& map() const { return *chunks.load(); }
-  // Bloom parts name runs, which are then searched by their own indexes.
-  bool keep_log_run_indexes() const { return log_policy.lookup == LogLookup::kBloom; }
   ReadContext read_context(bool fill_cache) {
     return {segments.get(), blocks.get(), fill_cache, options.verify_checksums};
   }

@@ -19,19 +19,46 @@ struct Log::Directory {
   // so that a log has few of them and an entry is merged a few times only, however long the log.
   static constexpr size_t kPartRatio = 8;
   std::vector<std::shared_ptr<const KeyIndex>> parts;
-  // kBloom.
+  // kBloom. Pieces name runs, which are searched by their own indexes.
   std::vector<std::shared_ptr<const BloomPiece>> pieces;
+  std::vector<std::shared_ptr<const Run>> runs;
 };
 
-Log::Log(const LogPolicy* policy, std::vector<std::shared_ptr<const Run>> runs, SavedIndex saved)
-    : policy_(policy), runs_(std::move(runs)), saved_(std::move(saved)) {
-  for (const auto& run : runs_) {
-    bytes_ += run->extent().length;
-    entries_ += run->extent().entries;
+// Runs come and go together: a log only grows, until a reorganisation has replaced all of it.
+class Log::Space {
+ public:
+  explicit Space(Segments* segments) : segments_(segments) {}
+  ~Space() {
+    for (const ExtentRef& extent : obsolete_) segments_->Free(extent);
+  }
+  Space(const Space&) = delete;
+  Space& operator=(const Space&) = delete;
+
+  Segments* segments() const { return segments_; }
+  // Once, by background work. Those that let go of their logs later are ordered by the count of
+  // owners.
+  void MarkObsolete(const std::vector<ExtentRef>& runs) { obsolete_ = runs; }
+
+ private:
+  Segments* segments_;
+  std::vector<ExtentRef> obsolete_;
+};
+
+Log::Log(const LogPolicy* policy, Segments* segments, std::vector<ExtentRef> runs, SavedIndex saved)
+    : Log(policy, std::make_shared<Space>(segments), std::move(runs), std::move(saved)) {}
+
+Log::Log(const LogPolicy* policy, std::shared_ptr<Space> space, std::vector<ExtentRef> runs,
+         SavedIndex saved)
+    : policy_(policy), space_(std::move(space)), runs_(std::move(runs)), saved_(std::move(saved)) {
+  for (const ExtentRef& run : runs_) {
+    bytes_ += run.length;
+    entries_ += run.entries;
   }
 }
 
 Log::~Log() { delete directory_.load(); }
+
+void Log::MarkObsolete() const { space_->MarkObsolete(runs_); }
 
 size_t Log::memory() const {
   const Directory* directory = directory_.load(std::memory_order_acquire);
@@ -39,34 +66,38 @@ size_t Log::memory() const {
   size_t bytes = sizeof *directory;
   for (const auto& part : directory->parts) bytes += part->memory();
   for (const auto& piece : directory->pieces) bytes += piece->memory();
+  for (const auto& run : directory->runs) bytes += sizeof *run + run->memory();
   return bytes;
 }
 
 // --- making the directory
 
-std::unique_ptr<Log> Log::With(std::shared_ptr<const Run> run,
-                               const std::vector<RunKey>& keys) const {
-  std::vector<std::shared_ptr<const Run>> runs;
+std::unique_ptr<Log> Log::With(const RunSummary& run) const {
+  std::vector<ExtentRef> runs;
   runs.reserve(runs_.size() + 1);
   runs = runs_;
-  runs.push_back(std::move(run));
+  runs.push_back(run.extent);
   const Directory* known = directory_.load(std::memory_order_acquire);
   const bool cold = known == nullptr && !runs_.empty();
-  auto next = std::make_unique<Log>(policy_, std::move(runs), cold ? saved_ : SavedIndex());
+  std::unique_ptr<Log> next(
+      new Log(policy_, space_, std::move(runs), cold ? saved_ : SavedIndex()));
   // A recovered log that was never read stays without one.
   if (cold) return next;
   auto directory =
       known == nullptr ? std::make_unique<Directory>() : std::make_unique<Directory>(*known);
-  next->AddRun(static_cast<uint32_t>(runs_.size()), keys, directory.get());
+  next->AddRun(static_cast<uint32_t>(runs_.size()), run.index, run.keys, directory.get());
   next->directory_.store(directory.release(), std::memory_order_release);
   return next;
 }
 
-void Log::AddRun(uint32_t run, const std::vector<RunKey>& keys, Directory* directory) const {
-  assert(keys.size() == runs_[run]->extent().entries);
+void Log::AddRun(uint32_t run, std::shared_ptr<const RunIndex> index,
+                 const std::vector<RunKey>& keys, Directory* directory) const {
+  assert(keys.size() == runs_[run].entries);
   if (policy_->lookup == LogLookup::kIndex) {
     AddToIndex(run, keys, directory);
   } else {
+    directory->runs.push_back(
+        std::make_shared<Run>(space_->segments(), runs_[run], std::move(index)));
     AddToPieces(run, keys, directory);
   }
 }
@@ -97,7 +128,7 @@ void Log::AddToPieces(uint32_t run, const std::vector<RunKey>& keys, Directory* 
     pieces.pop_back();
   }
   piece->end_run = run + 1;
-  piece->bytes += runs_[run]->extent().length;
+  piece->bytes += runs_[run].length;
   piece->hashes.reserve(piece->hashes.size() + keys.size());
   for (size_t i = 0; i < keys.size(); ++i) {
     if (i > 0 && keys[i].key == keys[i - 1].key) continue;  // a version more of the same
@@ -134,9 +165,12 @@ Status Log::Find(const ReadContext& context, const Directory** directory) const 
       fetched = FetchFrom(run, *context.segments, &own);
     }
     std::vector<RunKey> of_run;
-    if (Status status = ReadKeys(whole_runs, run, &of_run); !status.ok()) return status;
+    const Run source(context.segments, runs_[run], nullptr);
+    if (Status status = ReadKeys(whole_runs, source, &of_run); !status.ok()) return status;
     if (policy_->lookup != LogLookup::kIndex) {
-      AddRun(run, of_run, made.get());
+      std::shared_ptr<const RunIndex> index;
+      if (Status status = source.Index(nullptr, &index); !status.ok()) return status;
+      AddRun(run, std::move(index), of_run, made.get());
       continue;
     }
     // Sorted together: merging run by run would move each key several times.
@@ -170,7 +204,7 @@ uint32_t Log::LoadSaved(Directory* directory) const {
   }
   uint64_t expected = 0;
   uint64_t found = 0;
-  for (uint32_t run = 0; run < known; ++run) expected += runs_[run]->extent().entries;
+  for (uint32_t run = 0; run < known; ++run) expected += runs_[run].entries;
   for (const auto& index : directory->parts) found += index->size();
   if (reader.rest().empty() && found == expected) return known;
   directory->parts.clear();
@@ -206,9 +240,10 @@ bool Log::EndsBefore(std::string_view key) const {
       return !cursor.Valid();
     });
   }
-  return std::all_of(runs_.begin(), runs_.end(), [&](const auto& run) {
-    std::shared_ptr<const RunIndex> index;
-    return run->Index(nullptr, &index).ok() && index->last_key() < key;
+  return std::all_of(runs_.begin(), runs_.end(), [&](const ExtentRef& extent) {
+    const Run run(space_->segments(), extent, nullptr);
+    const RunIndex* index = nullptr;
+    return run.Index(&index).ok() && index->last_key() < key;
   });
 }
 
@@ -218,7 +253,7 @@ uint32_t Log::FetchFrom(uint32_t run, const Segments& segments, ReadAhead* ahead
   std::vector<ExtentRef> extents;
   uint64_t bytes = 0;
   for (; run < runs_.size() && bytes < ReadAhead::kLongestRun; ++run) {
-    const ExtentRef& extent = runs_[run]->extent();
+    const ExtentRef& extent = runs_[run];
     bytes += extent.length;
     if (extent.length <= ReadAhead::kLongestRun) extents.push_back(extent);
   }
@@ -226,9 +261,9 @@ uint32_t Log::FetchFrom(uint32_t run, const Segments& segments, ReadAhead* ahead
   return run;
 }
 
-Status Log::ReadKeys(const ReadContext& context, uint32_t run, std::vector<RunKey>* keys) const {
-  keys->reserve(runs_[run]->extent().entries);
-  RunCursor cursor(runs_[run].get(), context, runs_[run]->extent().length);
+Status Log::ReadKeys(const ReadContext& context, const Run& run, std::vector<RunKey>* keys) {
+  keys->reserve(run.extent().entries);
+  RunCursor cursor(&run, context, run.extent().length);
   for (cursor.Seek({}); cursor.Valid(); cursor.Next()) {
     keys->push_back(
         {std::string(cursor.entry().key), cursor.entry().version, cursor.block_ref().place(), 0});
@@ -276,24 +311,34 @@ class FailedCursor final : public EntryCursor {
   Entry entry_;
 };
 
+// With the run that it walks.
+class OwnRunCursor final : public EntryCursor {
+ public:
+  OwnRunCursor(const ReadContext& context, const ExtentRef& extent, size_t span)
+      : run_(context.segments, extent, nullptr), cursor_(&run_, context, span) {}
+  void Seek(std::string_view key) override { cursor_.Seek(key); }
+  bool Valid() const override { return cursor_.Valid(); }
+  void Next() override { cursor_.Next(); }
+  const Entry& entry() const override { return cursor_.entry(); }
+  Status status() const override { return cursor_.status(); }
+
+ private:
+  const Run run_;
+  RunCursor cursor_;
+};
+
 // Merges all runs. Those of a log that is not too long are read together first.
 class RunsCursor final : public EntryCursor {
  public:
-  RunsCursor(const std::vector<std::shared_ptr<const Run>>& runs, ReadContext context, size_t span,
-             uint64_t bytes) {
+  RunsCursor(const Log& log, ReadContext context, size_t span) {
     constexpr uint64_t kReadTogether = uint64_t{1} << 20;
-    if (bytes <= kReadTogether) {
-      std::vector<ExtentRef> extents;
-      for (const auto& run : runs) extents.push_back(run->extent());
-      ahead_.Fetch(*context.segments, std::move(extents));
+    if (log.bytes() <= kReadTogether) {
+      ahead_.Fetch(*context.segments, log.runs());
       context.ahead = &ahead_;
     }
-    context.CountLogReads(runs.size());
-    // Newest first: of equal entries the first cursor's counts.
+    context.CountLogReads(log.runs().size());
     std::vector<std::unique_ptr<EntryCursor>> cursors;
-    for (auto run = runs.rbegin(); run != runs.rend(); ++run) {
-      cursors.push_back((*run)->NewCursor(context, std::min(span, (*run)->extent().length)));
-    }
+    log.AddRunCursors(context, span, &cursors);
     merged_ = NewMergingCursor(std::move(cursors));
   }
   void Seek(std::string_view key) override { merged_->Seek(key); }
@@ -320,13 +365,14 @@ Status Log::Lookup(const ReadContext& context, std::string_view key, uint64_t ha
     KeyIndex::Item item;
     if (!(*part)->Find(key, version, &item)) continue;
     *searched_bytes += item.block.length;
-    return runs_[item.run]->LookupInBlock(context, item.block, key, item.version, value, result);
+    return LookupInBlock(context, runs_[item.run], item.block, key, item.version, value, result);
   }
   const auto& pieces = directory->pieces;
   for (auto piece = pieces.rbegin(); piece != pieces.rend(); ++piece) {
     if (!(*piece)->filter.MayContain(hash)) continue;
     for (uint32_t run = (*piece)->end_run; run-- > (*piece)->first_run;) {
-      Status status = SearchRun(*runs_[run], context, key, version, value, result, searched_bytes);
+      Status status =
+          SearchRun(*directory->runs[run], context, key, version, value, result, searched_bytes);
       if (!status.ok() || result->found) return status;
     }
   }
@@ -344,7 +390,21 @@ std::unique_ptr<EntryCursor> Log::NewCursor(const ReadContext& context, const Lo
     }
     return std::make_unique<LogCursor>(directory->parts, runs_, context, read);
   }
-  return std::make_unique<RunsCursor>(runs_, context, span, bytes_);
+  return std::make_unique<RunsCursor>(*this, context, span);
+}
+
+// Of equal entries a merge takes the first cursor's.
+void Log::AddRunCursors(const ReadContext& context, size_t span,
+                        std::vector<std::unique_ptr<EntryCursor>>* cursors) const {
+  const Directory* directory = directory_.load(std::memory_order_acquire);
+  for (size_t run = runs_.size(); run-- > 0;) {
+    const size_t of_run = std::min<size_t>(span, runs_[run].length);
+    if (directory != nullptr && !directory->runs.empty()) {
+      cursors->push_back(directory->runs[run]->NewCursor(context, of_run));
+    } else {
+      cursors->push_back(std::make_unique<OwnRunCursor>(context, runs_[run], of_run));
+    }
+  }
 }
 
 }  // namespace chunkstore

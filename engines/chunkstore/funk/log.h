@@ -1,5 +1,6 @@
-// Log: a chunk's newest entries on disk, as runs in the order in which flushes wrote them.
-// Immutable: a flush makes the next Log from the last one and its run. Finds keys by the ordered
+// Log: a chunk's newest entries on disk, as runs in the order in which flushes wrote them. There are
+// many, of a few entries each: a log holds their extents, and where its index names blocks nothing
+// else. Immutable: a flush makes the next Log from the last one and its run. Finds keys by the ordered
 // index or by Bloom parts, as options say; both are made from the runs when first needed after
 // recovery. Safe from any thread.
 #pragma once
@@ -35,12 +36,16 @@ struct SavedIndex {
 
 class Log {
  public:
-  // From recovered runs, oldest first; no index yet. The policy must outlive the log.
-  Log(const LogPolicy* policy, std::vector<std::shared_ptr<const Run>> runs, SavedIndex saved = {});
+  // From recovered runs, oldest first; no index yet. Policy and segments must outlive the log.
+  Log(const LogPolicy* policy, Segments* segments, std::vector<ExtentRef> runs,
+      SavedIndex saved = {});
   ~Log();
   // This log with one run more, whose versions of a key are newer than any here; takes over the
-  // index by merging. `keys` are the run's. Readers of this log are not disturbed.
-  std::unique_ptr<Log> With(std::shared_ptr<const Run> run, const std::vector<RunKey>& keys) const;
+  // index by merging. `run` has its keys. Readers of this log are not disturbed.
+  std::unique_ptr<Log> With(const RunSummary& run) const;
+  // The manifest does not refer to these runs any more. Their space goes back when nothing holds
+  // this log, nor one that it was made from.
+  void MarkObsolete() const;
 
   bool empty() const { return runs_.empty(); }
   // False for a recovered log without an index: the first read will read all of its runs, or the
@@ -56,7 +61,7 @@ class Log {
   uint64_t bytes() const { return bytes_; }  // of all runs on disk
   uint64_t entries() const { return entries_; }
   size_t memory() const;  // of index or filters, if made; shared parts counted whole
-  const std::vector<std::shared_ptr<const Run>>& runs() const { return runs_; }
+  const std::vector<ExtentRef>& runs() const { return runs_; }
 
   // The newest version at or below `version`. *searched_bytes grows by the log bytes that were
   // looked through (kIndex: one block; kBloom: whole pieces). `hash` is kvdyno::Hash64 of the key.
@@ -68,19 +73,27 @@ class Log {
   // cursor.
   std::unique_ptr<EntryCursor> NewCursor(const ReadContext& context, const LogRead& read,
                                          size_t span) const;
+  // Cursors over all entries of each run, newest run first; each reads `span` bytes ahead at most.
+  void AddRunCursors(const ReadContext& context, size_t span,
+                     std::vector<std::unique_ptr<EntryCursor>>* cursors) const;
 
  private:
   struct Directory;  // what finds keys: index or filters
+  class Space;       // of the runs on disk
+  Log(const LogPolicy* policy, std::shared_ptr<Space> space, std::vector<ExtentRef> runs,
+      SavedIndex saved);
   Status Find(const ReadContext& context, const Directory** directory) const;
   uint32_t FetchFrom(uint32_t run, const Segments& segments, ReadAhead* ahead) const;
-  Status ReadKeys(const ReadContext& context, uint32_t run, std::vector<RunKey>* keys) const;
-  void AddRun(uint32_t run, const std::vector<RunKey>& keys, Directory* directory) const;
+  static Status ReadKeys(const ReadContext& context, const Run& run, std::vector<RunKey>* keys);
+  void AddRun(uint32_t run, std::shared_ptr<const RunIndex> index, const std::vector<RunKey>& keys,
+              Directory* directory) const;
   static void AddToIndex(uint32_t first_run, const std::vector<RunKey>& keys, Directory* directory);
   uint32_t LoadSaved(Directory* directory) const;
   void AddToPieces(uint32_t run, const std::vector<RunKey>& keys, Directory* directory) const;
 
   const LogPolicy* policy_;
-  const std::vector<std::shared_ptr<const Run>> runs_;
+  const std::shared_ptr<Space> space_;  // shared with the logs before and after
+  const std::vector<ExtentRef> runs_;
   const SavedIndex saved_;
   uint64_t bytes_ = 0;
   uint64_t entries_ = 0;

@@ -6,8 +6,8 @@
 namespace chunkstore {
 
 LogCursor::LogCursor(std::vector<std::shared_ptr<const KeyIndex>> parts,
-                     const std::vector<std::shared_ptr<const Run>>& runs,
-                     const ReadContext& context, const LogRead& read)
+                     const std::vector<ExtentRef>& runs, const ReadContext& context,
+                     const LogRead& read)
     : parts_(std::move(parts)), runs_(runs), context_(context), read_(read) {
   for (const auto& part : parts_) cursors_.emplace_back(part.get());
 }
@@ -76,16 +76,16 @@ void LogCursor::FillWindow() {
     next->Next();
     next = NextSeen();
   }
-  status_ = Run::HoldTogether(context_, &blocks_);
+  status_ = HoldTogether(context_, &blocks_);
 }
 
 void LogCursor::Take(const KeyIndex::Cursor& at) {
   last_ = at.key();
   has_last_ = true;
   const KeyIndex::Item& place = at.item();
-  const Run* run = runs_[place.run].get();
+  const ExtentRef& run = runs_[place.run];
   const auto same = std::find_if(blocks_.begin(), blocks_.end(), [&](const WantedBlock& block) {
-    return block.run == run && block.place == place.block;
+    return block.extent == run && block.place == place.block;
   });
   const auto block = static_cast<size_t>(same - blocks_.begin());
   if (same == blocks_.end()) {
@@ -105,7 +105,7 @@ void LogCursor::Show() {
   const uint32_t ordinal = block.view.LowerBound(key, item.place.version);
   if (ordinal < block.view.size()) entry_ = block.view.at(ordinal);
   valid_ = ordinal < block.view.size() && entry_.version == item.place.version && entry_.key == key;
-  if (!valid_) status_ = block.run->MissingKey(block.place);
+  if (!valid_) status_ = MissingKey(context_, block.extent, block.place);
 }
 
 }  // namespace chunkstore

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "funk/block_read.h"
 #include "funk/key_index.h"
-#include "funk/run.h"
 
 namespace chunkstore {
 
@@ -28,9 +28,8 @@ class LogCursor final : public EntryCursor {
   static constexpr size_t kLargestWindowBytes = size_t{256} << 10;
 
   // `parts` make up the index of `runs`, which must outlive the cursor, as must `read.before`.
-  LogCursor(std::vector<std::shared_ptr<const KeyIndex>> parts,
-            const std::vector<std::shared_ptr<const Run>>& runs, const ReadContext& context,
-            const LogRead& read);
+  LogCursor(std::vector<std::shared_ptr<const KeyIndex>> parts, const std::vector<ExtentRef>& runs,
+            const ReadContext& context, const LogRead& read);
 
   void Seek(std::string_view key) override;
   bool Valid() const override { return valid_; }
@@ -54,7 +53,7 @@ class LogCursor final : public EntryCursor {
   void Show();
 
   const std::vector<std::shared_ptr<const KeyIndex>> parts_;
-  const std::vector<std::shared_ptr<const Run>>& runs_;
+  const std::vector<ExtentRef>& runs_;
   const ReadContext context_;
   const LogRead read_;
   std::vector<KeyIndex::Cursor> cursors_;  // of parts_

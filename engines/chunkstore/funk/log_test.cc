@@ -78,15 +78,18 @@ class LogTest : public FunkTest {
     return Write(entries, 256);
   }
   std::unique_ptr<Log> Grow(const LogPolicy& policy, const std::vector<RunSummary>& runs) {
-    auto log = std::make_unique<Log>(&policy, std::vector<std::shared_ptr<const Run>>());
-    for (const RunSummary& run : runs) log = log->With(Open(run), run.keys);
+    auto log = std::make_unique<Log>(&policy, segments_.get(), std::vector<ExtentRef>());
+    for (const RunSummary& run : runs) log = log->With(run);
     return log;
+  }
+  static std::vector<ExtentRef> ExtentsOf(const std::vector<RunSummary>& summaries) {
+    std::vector<ExtentRef> extents;
+    for (const RunSummary& summary : summaries) extents.push_back(summary.extent);
+    return extents;
   }
   std::unique_ptr<Log> Recovered(const LogPolicy& policy,
                                  const std::vector<RunSummary>& summaries) {
-    std::vector<std::shared_ptr<const Run>> runs;
-    for (const RunSummary& summary : summaries) runs.push_back(Open(summary, false));
-    return std::make_unique<Log>(&policy, std::move(runs));
+    return std::make_unique<Log>(&policy, segments_.get(), ExtentsOf(summaries));
   }
   // Bytes searched by all lookups together.
   uint64_t ExpectAll(const Log& log) {
@@ -147,7 +150,7 @@ TEST_F(LogTest, OldLogsStayAsTheyWere) {
   const auto runs = WriteRuns(&random, 10);
   std::vector<std::unique_ptr<Log>> logs;
   logs.push_back(Grow(index_, {}));
-  for (const RunSummary& run : runs) logs.push_back(logs.back()->With(Open(run), run.keys));
+  for (const RunSummary& run : runs) logs.push_back(logs.back()->With(run));
   uint64_t entries = 0;
   for (size_t i = 0; i < runs.size(); ++i) {
     EXPECT_EQ(logs[i]->runs().size(), i);
@@ -161,13 +164,26 @@ TEST_F(LogTest, OldLogsStayAsTheyWere) {
   }
 }
 
+TEST_F(LogTest, GivesSpaceBackWhenAllLogsOfTheRunsAreGone) {
+  std::mt19937_64 random(12);
+  const auto runs = WriteRuns(&random, 5);
+  const uint64_t live = segments_->live_bytes();
+  auto older = Grow(index_, {runs.begin(), runs.end() - 1});
+  auto newer = older->With(runs.back());
+  newer->MarkObsolete();
+  newer.reset();
+  EXPECT_EQ(segments_->live_bytes(), live) << "a reader still has the older one";
+  older.reset();
+  EXPECT_EQ(segments_->live_bytes(), 0u);
+}
+
 TEST_F(LogTest, RecoveredLogsStayLazyUntilRead) {
   std::mt19937_64 random(3);
   const auto runs = WriteRuns(&random, 6);
   for (const LogPolicy* policy : {&index_, &bloom_}) {
     const uint64_t before = segments_->reads();
     const auto log = Recovered(*policy, {runs.begin(), runs.end() - 1});
-    const auto next = log->With(Open(runs.back()), runs.back().keys);
+    const auto next = log->With(runs.back());
     EXPECT_EQ(segments_->reads(), before);
     EXPECT_EQ(next->memory(), 0u);
     std::vector<std::thread> threads;
@@ -280,11 +296,7 @@ TEST_F(LogTest, ASavedIndexSparesReadingTheLog) {
     return saved;
   };
   const auto recovered = [&](SavedIndex saved) {
-    std::vector<std::shared_ptr<const Run>> known;
-    for (const RunSummary& run : first) {
-      known.push_back(std::make_shared<const Run>(segments_.get(), run.extent, nullptr, false));
-    }
-    return std::make_unique<Log>(&index_, std::move(known), std::move(saved));
+    return std::make_unique<Log>(&index_, segments_.get(), ExtentsOf(first), std::move(saved));
   };
   const SavedIndex saved = save(*Grow(index_, first), 1);
   const uint64_t before = segments_->reads();
@@ -294,14 +306,14 @@ TEST_F(LogTest, ASavedIndexSparesReadingTheLog) {
   // An index that was not loaded is saved again unchanged.
   log = recovered(save(*recovered(saved), 2));
   // The log went on while it was cold: only what came later is read.
-  for (size_t i = first.size(); i < runs.size(); ++i) log = log->With(Open(runs[i]), runs[i].keys);
+  for (size_t i = first.size(); i < runs.size(); ++i) log = log->With(runs[i]);
   EXPECT_FALSE(log->warm());
   EXPECT_EQ(log->memory(), 0u);
   ExpectAll(*log);
   // A damaged index is made from the log.
   ExpectOk(disk_.Flip(kDirectory + ("/" + WarmthName(1)), 100));
   log = recovered(saved);
-  for (size_t i = first.size(); i < runs.size(); ++i) log = log->With(Open(runs[i]), runs[i].keys);
+  for (size_t i = first.size(); i < runs.size(); ++i) log = log->With(runs[i]);
   ExpectAll(*log);
 }
 
@@ -414,7 +426,7 @@ TEST_F(LogTest, AddingToALongLogSharesItsIndex) {
   const auto runs = Write({many, few});
   const auto log = Grow(index_, {runs[0]});
   const size_t before = log->memory();
-  const auto next = log->With(Open(runs[1]), runs[1].keys);
+  const auto next = log->With(runs[1]);
   EXPECT_LT(next->memory() - before, 3000u);
 }
 

@@ -1,21 +1,14 @@
 #include "funk/run.h"
 
 #include <algorithm>
-#include <cassert>
 #include <utility>
 
 #include "funk/run_cursor.h"
-#include "hooks/seeded_bugs.h"
 
 namespace chunkstore {
 
-Run::Run(Segments* segments, const ExtentRef& extent, std::shared_ptr<const RunIndex> index,
-         bool keep_index)
-    : segments_(segments),
-      extent_(extent),
-      keep_index_(keep_index),
-      owner_(keep_index ? std::move(index) : nullptr),
-      index_(owner_.get()) {}
+Run::Run(Segments* segments, const ExtentRef& extent, std::shared_ptr<const RunIndex> index)
+    : segments_(segments), extent_(extent), owner_(std::move(index)), index_(owner_.get()) {}
 
 Run::~Run() {
   if (obsolete_.load()) segments_->Free(extent_);
@@ -27,12 +20,6 @@ Status Run::Index(const ReadAhead* ahead, std::shared_ptr<const RunIndex>* index
   if (index_.load(std::memory_order_acquire) != nullptr) {
     *index = owner_;  // does not change any more
     return Status::Ok();
-  }
-  if (!keep_index_) {
-    auto loaded = std::make_shared<RunIndex>();
-    Status status = ReadIndex(ahead, loaded.get());
-    if (status.ok()) *index = std::move(loaded);
-    return status;
   }
   const kvdyno::MutexLock lock(load_);
   if (owner_ == nullptr) {
@@ -46,7 +33,6 @@ Status Run::Index(const ReadAhead* ahead, std::shared_ptr<const RunIndex>* index
 }
 
 Status Run::Index(const RunIndex** index) const {
-  assert(keep_index_);
   *index = index_.load(std::memory_order_acquire);
   if (*index != nullptr) return Status::Ok();
   std::shared_ptr<const RunIndex> loaded;
@@ -104,9 +90,7 @@ Status Run::ReadIndex(const ReadAhead* ahead, RunIndex* index) const {
 }
 
 Status Run::Problem(const char* operation, uint64_t offset_in_run, const Status& status) const {
-  return {status.code(), std::string(operation) + " " + segments_->PathOf(extent_.segment) +
-                             " at " + std::to_string(extent_.offset + offset_in_run) + ": " +
-                             status.message()};
+  return chunkstore::Problem(*segments_, extent_, operation, offset_in_run, status);
 }
 
 // --- point reads
@@ -121,8 +105,8 @@ Status Run::Lookup(const ReadContext& context, std::string_view key, Version ver
   if (block == blocks || (block == 0 && key < index->first_key(0))) return Status::Ok();
   for (;;) {
     bool at_end = false;
-    Status status = SearchBlock(context, index->blocks[block].place(), index, block, key, version,
-                                value, result, &at_end);
+    Status status = SearchBlock(context, extent_, index->blocks[block].place(), index, block, key,
+                                version, value, result, &at_end);
     if (!status.ok() || result->found || !at_end) return status;
     // Versions of one key may go on in the next block.
     ++block;
@@ -130,108 +114,6 @@ Status Run::Lookup(const ReadContext& context, std::string_view key, Version ver
       return Status::Ok();
     }
   }
-}
-
-Status Run::LookupInBlock(const ReadContext& context, BlockPlace block, std::string_view key,
-                          Version version, std::string* value, LookupResult* result) const {
-  result->found = false;
-  bool at_end = false;
-  Status status = SearchBlock(context, block, nullptr, 0, key, version, value, result, &at_end);
-  if (!status.ok()) return status;
-  return result->found && result->version == version ? status : MissingKey(block);
-}
-
-Status Run::SearchBlock(const ReadContext& context, BlockPlace block, const RunIndex* index,
-                        size_t ordinal, std::string_view key, Version version, std::string* value,
-                        LookupResult* result, bool* at_end) const {
-  const uint64_t place = extent_.offset + block.offset;
-  const ThreadBuffer buffer;
-  BlockCache::Handle handle;
-  BlockView view;
-  if (context.blocks != nullptr) handle = context.blocks->Lookup(extent_.segment, place);
-  if (handle) {
-    view = BlockView(handle.bytes());
-  } else {
-    result->from_cache = false;
-    std::string_view bytes;
-    Status status = segments_->ReadInto(extent_, block.offset, block.length, buffer.get(), &bytes);
-    if (status.ok()) {
-      status = index != nullptr ? ParseBlock(context, *index, ordinal, bytes, &view)
-                                : ParseAt(context, block, bytes, &view);
-    }
-    if (!status.ok()) return status;
-    if (context.blocks != nullptr && context.fill_cache) {
-      (void)context.blocks->Insert(extent_.segment, place, bytes);
-    }
-  }
-  const uint32_t at = view.LowerBound(key, version);
-  *at_end = at == view.size();
-  if (*at_end) return Status::Ok();
-  const Entry entry = view.at(at);
-  if (entry.key != key) return Status::Ok();
-  result->found = true;
-  result->type = entry.type;
-  result->version = entry.version;
-  value->assign(entry.value);
-  return Status::Ok();
-}
-
-Status Run::ParseBlock(const ReadContext& context, const RunIndex& index, size_t block,
-                       std::string_view bytes, BlockView* view) const {
-  const BlockRef& ref = index.blocks[block];
-  if (Status status = ParseAt(context, ref.place(), bytes, view); !status.ok()) return status;
-  std::string problem;
-  if (view->size() != ref.entries) {
-    problem =
-        "expected " + std::to_string(ref.entries) + " entries, got " + std::to_string(view->size());
-  } else if (view->at(0).key != index.first_key(block)) {
-    problem = "expected the index's first key, got another";
-  }
-  if (problem.empty()) return Status::Ok();
-  return Problem("read block", ref.offset, Status::Corruption(std::move(problem)));
-}
-
-Status Run::ParseAt(const ReadContext& context, BlockPlace block, std::string_view bytes,
-                    BlockView* view) const {
-  const bool verify = context.verify_checksums && !Seeded(Bug::kIgnoresChecksum);
-  std::string problem = BlockView::Parse(bytes, verify, view);
-  if (problem.empty()) return Status::Ok();
-  return Problem("read block", block.offset, Status::Corruption(std::move(problem)));
-}
-
-Status Run::HoldTogether(const ReadContext& context, std::vector<WantedBlock>* blocks) {
-  std::vector<SegmentRead> reads;
-  std::vector<WantedBlock*> missing;
-  for (WantedBlock& block : *blocks) {
-    const ExtentRef& extent = block.run->extent_;
-    if (context.blocks != nullptr) {
-      block.handle = context.blocks->Lookup(extent.segment, extent.offset + block.place.offset);
-    }
-    if (block.handle) {
-      block.view = BlockView(block.handle.bytes());
-    } else {
-      reads.push_back({extent, block.place.offset, block.place.length, {}, {}});
-      missing.push_back(&block);
-    }
-  }
-  if (missing.empty()) return Status::Ok();
-  context.CountLogReads(missing.size());
-  Prefetch* const beside = context.prefetch;
-  if (beside != nullptr && beside->length > 0) {
-    reads.push_back({beside->extent, beside->offset_in_run, beside->length, {}, {}});
-    beside->length = 0;
-  }
-  const ThreadBuffer buffer;
-  missing.front()->run->segments_->ReadTogether(&reads, buffer.get());
-  // What could not be read is read again by the cursor that needs it, which gets the error.
-  if (reads.size() > missing.size() && reads.back().status.ok()) beside->bytes = reads.back().bytes;
-  for (size_t i = 0; i < missing.size(); ++i) {
-    if (!reads[i].status.ok()) return std::move(reads[i].status);
-    if (Status status = missing[i]->run->Keep(context, reads[i].bytes, missing[i]); !status.ok()) {
-      return status;
-    }
-  }
-  return Status::Ok();
 }
 
 Prefetch Run::Wanted(const ReadContext& context, std::string_view position, size_t span) const {
@@ -250,26 +132,6 @@ Prefetch Run::Wanted(const ReadContext& context, std::string_view position, size
     length += blocks[block].length;
   }
   return {extent_, blocks[first].offset, length, {}};
-}
-
-Status Run::Keep(const ReadContext& context, std::string_view bytes, WantedBlock* block) const {
-  BlockView checked;
-  if (Status status = ParseAt(context, block->place, bytes, &checked); !status.ok()) return status;
-  if (context.blocks != nullptr && context.fill_cache) {
-    const uint64_t place = extent_.offset + block->place.offset;
-    block->handle = context.blocks->Insert(extent_.segment, place, bytes);
-    block->view = BlockView(block->handle.bytes());
-  } else {
-    block->copy.assign(bytes);
-    block->view = BlockView(block->copy);
-  }
-  return Status::Ok();
-}
-
-Status Run::MissingKey(BlockPlace block) const {
-  return Problem(
-      "look up", block.offset,
-      Status::Corruption("expected the block to hold a key of the log's index, got none"));
 }
 
 std::unique_ptr<EntryCursor> Run::NewCursor(const ReadContext& context, size_t span) const {

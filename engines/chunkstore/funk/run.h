@@ -1,6 +1,6 @@
-// Run: sorted entries in a segment, immutable. A chunk's table is one run, its log a list of them.
-// RunBuilder writes one, Run reads it through the block cache. Builders belong to one thread; runs
-// are safe from any thread.
+// Run: sorted entries in a segment, immutable. A chunk's table is one run; its log is a list of
+// extents, which are read as runs where their blocks are not known. RunBuilder writes one, Run reads
+// it through the block cache. Builders belong to one thread; runs are safe from any thread.
 #pragma once
 
 #include <atomic>
@@ -11,40 +11,13 @@
 #include <vector>
 
 #include "entry/entry.h"
+#include "funk/block_read.h"
 #include "funk/format.h"
 #include "funk/read_ahead.h"
 #include "funk/segments.h"
 #include "kvdyno/base/mutex.h"
-#include "memory/block_cache.h"
 
 namespace chunkstore {
-
-// Blocks of a run that a cursor will need, to be on their way together with other reads. One thread;
-// must outlive the cursors that use it.
-struct Prefetch {
-  ExtentRef extent;
-  uint64_t offset_in_run = 0;
-  size_t length = 0;  // 0: nothing to read, or read already
-  std::string bytes;  // once they are read
-};
-
-// What a read may use and must do.
-struct ReadContext {
-  Segments* segments = nullptr;
-  BlockCache* blocks = nullptr;  // null: no cache
-  bool fill_cache = true;
-  bool verify_checksums = true;
-  const ReadAhead* ahead = nullptr;  // null: nothing was read ahead for cursors
-  Prefetch* prefetch = nullptr;      // joins the next reads that go together; null: none
-  // Grows, roughly, by the reads of the disk that a log's cursor needs; null: not counted.
-  std::atomic<uint32_t>* log_reads = nullptr;
-
-  void CountLogReads(size_t reads) const {
-    if (log_reads == nullptr) return;
-    log_reads->store(log_reads->load(std::memory_order_relaxed) + static_cast<uint32_t>(reads),
-                     std::memory_order_relaxed);
-  }
-};
 
 // A key of a run and the block it is in, for the log's index.
 struct RunKey {
@@ -92,32 +65,10 @@ class RunBuilder {
   size_t placed_keys_ = 0;  // of keys_: those whose block has ended
 };
 
-// What a lookup found: nothing (found is false), a value (copied to the caller's string) or a
-// deletion.
-struct LookupResult {
-  bool found = false;
-  EntryType type = EntryType::kValue;
-  Version version = 0;
-  bool from_cache = true;  // no byte came from disk
-};
-
-class Run;
-
-// A block at hand: pinned in the cache, or a copy where there is none.
-struct WantedBlock {
-  const Run* run = nullptr;
-  BlockPlace place;  // in the run
-  BlockCache::Handle handle;
-  std::string copy;
-  BlockView view;  // of one of the two
-};
-
 class Run {
  public:
-  // `index` may be null: it is read from disk when first needed, and kept from then on if it is
-  // said so. A log's runs need none where the log's own index names their blocks.
-  Run(Segments* segments, const ExtentRef& extent, std::shared_ptr<const RunIndex> index,
-      bool keep_index = true);
+  // `index` may be null: it is read from disk when first needed, and kept from then on.
+  Run(Segments* segments, const ExtentRef& extent, std::shared_ptr<const RunIndex> index);
   // Gives the space back if the run was marked obsolete.
   ~Run();
   Run(const Run&) = delete;
@@ -129,8 +80,7 @@ class Run {
 
   // `ahead` (null: none) may hold the run, which then need not be read for its index.
   Status Index(const ReadAhead* ahead, std::shared_ptr<const RunIndex>* index) const;
-  // Of a run that keeps its index: valid as long as the run, and nothing but a load once it is
-  // there.
+  // Valid as long as the run, and nothing but a load once it is there.
   Status Index(const RunIndex** index) const;
   // Bytes of its fence index in memory; 0 when not loaded.
   size_t memory() const;
@@ -138,18 +88,6 @@ class Run {
   // The newest version of the key at or below `version`.
   Status Lookup(const ReadContext& context, std::string_view key, Version version,
                 std::string* value, LookupResult* result) const;
-  // The entry with just this version, within the block that a log's index names. The run's index is
-  // not needed: a block that was misplaced does not hold the entry, which is Corruption.
-  Status LookupInBlock(const ReadContext& context, BlockPlace block, std::string_view key,
-                       Version version, std::string* value, LookupResult* result) const;
-  // Brings blocks of runs, those that are not cached with reads that are on their way at once.
-  static Status HoldTogether(const ReadContext& context, std::vector<WantedBlock>* blocks);
-  // For a log's index that names a block in vain.
-  Status MissingKey(BlockPlace block) const;
-  // Checks a block's bytes as they came from disk, and that they are this block's: another's would
-  // pass its checksum too.
-  Status ParseBlock(const ReadContext& context, const RunIndex& index, size_t block,
-                    std::string_view bytes, BlockView* view) const;
   // `span`: bytes that the caller expects to read from the first Seek on; read with as few calls
   // as possible when not cached. Grows by itself as the cursor goes on, up to 1 MiB a call. The run
   // must outlive the cursor.
@@ -162,22 +100,11 @@ class Run {
   void Check(std::vector<std::string>* problems, uint64_t* blocks, uint64_t* entries) const;
 
  private:
-  // Bytes that were read, with their checksum.
-  Status ParseAt(const ReadContext& context, BlockPlace block, std::string_view bytes,
-                 BlockView* view) const;
-  // Checks what was read, and puts it where its view can last.
-  Status Keep(const ReadContext& context, std::string_view bytes, WantedBlock* block) const;
-  // What the point reads share. `ordinal` is the block's in the index, which may be null. *at_end:
-  // entries behind the block's last may be those searched for.
-  Status SearchBlock(const ReadContext& context, BlockPlace block, const RunIndex* index,
-                     size_t ordinal, std::string_view key, Version version, std::string* value,
-                     LookupResult* result, bool* at_end) const;
   Status ReadIndex(const ReadAhead* ahead, RunIndex* index) const;
   Status Problem(const char* operation, uint64_t offset_in_run, const Status& status) const;
 
   Segments* segments_;
   const ExtentRef extent_;
-  const bool keep_index_;
   mutable std::atomic<bool> obsolete_{false};
   // Set once, under the mutex; readers look at index_ only, owner_ follows it.
   mutable kvdyno::Mutex load_;

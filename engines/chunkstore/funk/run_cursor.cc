@@ -59,7 +59,7 @@ bool RunCursor::EnterBlock(size_t block) {
     if (!ReadFrom(block)) return false;
   }
   const std::string_view bytes = read_.substr(ref.offset - read_offset_, ref.length);
-  Status status = run_->ParseBlock(context_, *index_, block, bytes, &view_);
+  Status status = ParseBlock(context_, run_->extent(), *index_, block, bytes, &view_);
   if (!status.ok()) return Fail(std::move(status));
   if (context_.blocks != nullptr && context_.fill_cache && read_.size() <= kLargestCachedRead) {
     (void)context_.blocks->Insert(segment, place, bytes);

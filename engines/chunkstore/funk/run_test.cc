@@ -157,7 +157,7 @@ TEST_F(RunTest, DetectsTwoBlocksThatChangedPlaces) {
     LookupResult result;
     EXPECT_EQ(run->Lookup(context_, key, kNewest, &value, &result).code(), Code::kCorruption);
     const BlockPlace place = summary.index->blocks[block].place();
-    EXPECT_EQ(run->LookupInBlock(context_, place, key, version, &value, &result).code(),
+    EXPECT_EQ(LookupInBlock(context_, run->extent(), place, key, version, &value, &result).code(),
               Code::kCorruption);
     const auto cursor = run->NewCursor(context_, 0);
     cursor->Seek(key);
@@ -222,9 +222,9 @@ TEST_F(RunTest, ReportsReadErrorsAndRecovers) {
   while (cursor->Valid()) cursor->Next();
   EXPECT_EQ(cursor->status().code(), Code::kIoError);
   std::vector<WantedBlock> wanted(1);
-  wanted[0].run = run.get();
+  wanted[0].extent = run->extent();
   wanted[0].place = summary.index->blocks[0].place();
-  EXPECT_EQ(Run::HoldTogether(context_, &wanted).code(), Code::kIoError);
+  EXPECT_EQ(HoldTogether(context_, &wanted).code(), Code::kIoError);
   files_.SetPlan(nullptr);
   ExpectAll(entries, *run);
 }

@@ -94,7 +94,7 @@ void BudgetKeeper::SurveyIndexes() {
     index += sizeof(Chunk) + chunk->min_key.size() + chunk->max_key.size();
     if (funk.table != nullptr) index += kRunBytes + funk.table->memory();
     of_logs += funk.log->memory();
-    for (const auto& run : funk.log->runs()) of_logs += kRunBytes + run->memory();
+    of_logs += funk.log->runs().size() * sizeof(ExtentRef);
   }
   log_index_bytes_ = of_logs;
   index_bytes_ = index + of_logs;

@@ -14,7 +14,8 @@ std::unique_ptr<Chunk> ChunkEditor::NewChunk(std::string min_key, std::string ma
 
 std::unique_ptr<Funk> ChunkEditor::EmptyFunk() const {
   auto funk = std::make_unique<Funk>();
-  funk->log = std::make_shared<Log>(&state_.log_policy, std::vector<std::shared_ptr<const Run>>{});
+  funk->log =
+      std::make_shared<Log>(&state_.log_policy, state_.segments.get(), std::vector<ExtentRef>{});
   return funk;
 }
 
@@ -23,7 +24,7 @@ ChunkRecord ChunkEditor::RecordOf(uint64_t id, const std::string& min_key, const
   record.id = id;
   record.min_key = min_key;
   if (funk.table != nullptr) record.table = funk.table->extent();
-  for (const auto& run : funk.log->runs()) record.log.push_back(run->extent());
+  record.log = funk.log->runs();
   return record;
 }
 
@@ -53,7 +54,7 @@ void ChunkEditor::Replace(const std::vector<Chunk*>& removed, const std::vector<
 
 void ChunkEditor::ObsoleteRuns(const Funk& funk) {
   if (funk.table != nullptr) funk.table->MarkObsolete();
-  for (const auto& run : funk.log->runs()) run->MarkObsolete();
+  funk.log->MarkObsolete();
 }
 
 void ChunkEditor::InheritHeat(const std::vector<Chunk*>& from, const std::vector<Chunk*>& to) {

@@ -121,9 +121,7 @@ Status Flusher::WriteBatch(Batch* batch, Flushing* flushing) {
   const Funk& old = batch->chunk->funk();
   auto funk = std::make_unique<Funk>();
   funk->table = old.table;
-  funk->log = old.log->With(std::make_shared<Run>(state_.segments.get(), summary.extent,
-                                                  summary.index, state_.keep_log_run_indexes()),
-                            summary.keys);
+  funk->log = old.log->With(summary);
   flushing->edit.append_log.emplace_back(batch->chunk->min_key, summary.extent);
   flushing->extents.push_back(summary.extent);
   flushing->appended.emplace_back(batch->chunk, std::move(funk));

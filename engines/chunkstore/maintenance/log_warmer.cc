@@ -41,8 +41,8 @@ bool LogWarmer::Warm() {
 void FetchLogs(const std::vector<Chunk*>& chunks, Segments* segments, ReadAhead* ahead) {
   std::vector<ExtentRef> extents;
   for (const Chunk* chunk : chunks) {
-    for (const auto& run : chunk->funk().log->runs()) {
-      if (run->extent().length <= ReadAhead::kLongestRun) extents.push_back(run->extent());
+    for (const ExtentRef& run : chunk->funk().log->runs()) {
+      if (run.length <= ReadAhead::kLongestRun) extents.push_back(run);
     }
   }
   ahead->Fetch(*segments, std::move(extents));

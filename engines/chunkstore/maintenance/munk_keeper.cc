@@ -94,9 +94,7 @@ Status MunkKeeper::Load(Chunk* chunk, const ReadAhead& ahead) {
   for (const auto& stage : state_.stages.load()->stages) {
     sources.push_back(std::make_unique<StageIndex::Cursor>(stage->NewCursor()));
   }
-  for (auto run = funk.log->runs().rbegin(); run != funk.log->runs().rend(); ++run) {
-    sources.push_back((*run)->NewCursor(context, (*run)->extent().length));
-  }
+  funk.log->AddRunCursors(context, funk.log_bytes(), &sources);
   if (funk.table != nullptr) {
     sources.push_back(funk.table->NewCursor(context, funk.table->extent().length));
   }

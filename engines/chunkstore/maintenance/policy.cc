@@ -150,16 +150,16 @@ std::vector<Job> Policy::DueForSpace(const ChunkMap& map, const std::vector<uint
                                      uint64_t bytes) {
   std::vector<Job> jobs;
   if (sparse.empty()) return jobs;
-  const auto in_sparse = [&sparse](const std::shared_ptr<const Run>& run) {
-    return run != nullptr &&
-           std::binary_search(sparse.begin(), sparse.end(), run->extent().segment);
+  const auto in_sparse = [&sparse](const ExtentRef& run) {
+    return std::binary_search(sparse.begin(), sparse.end(), run.segment);
   };
   uint64_t chosen = 0;
   for (Chunk* chunk : map.chunks()) {
     const Funk& funk = chunk->funk();
     const auto& log = funk.log->runs();
     if (chunk->failed_rounds > 0 || chosen >= bytes) continue;
-    if (!in_sparse(funk.table) && std::none_of(log.begin(), log.end(), in_sparse)) continue;
+    const bool table = funk.table != nullptr && in_sparse(funk.table->extent());
+    if (!table && std::none_of(log.begin(), log.end(), in_sparse)) continue;
     jobs.push_back({{chunk}, funk.bytes()});
     chosen += funk.bytes();
   }

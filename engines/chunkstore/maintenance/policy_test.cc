@@ -36,10 +36,12 @@ class Chunks {
   explicit Chunks(const std::vector<Sizes>& sizes) {
     for (size_t i = 0; i < sizes.size(); ++i) {
       auto funk = std::make_unique<Funk>();
-      std::vector<std::shared_ptr<const Run>> runs;
-      if (sizes[i].log > 0) runs.push_back(RunOf(sizes[i].log));
-      funk->log = std::make_shared<Log>(&policy_, std::move(runs));
-      if (sizes[i].table > 0) funk->table = RunOf(sizes[i].table);
+      std::vector<ExtentRef> runs;
+      if (sizes[i].log > 0) runs.push_back(ExtentOf(sizes[i].log));
+      funk->log = std::make_shared<Log>(&policy_, nullptr, std::move(runs));
+      if (sizes[i].table > 0) {
+        funk->table = std::make_shared<Run>(nullptr, ExtentOf(sizes[i].table), nullptr);
+      }
       owned_.push_back(std::make_unique<Chunk>(
           i + 1, KeyOf(i), i + 1 < sizes.size() ? KeyOf(i + 1) : "", std::move(funk)));
       chunks_.push_back(owned_.back().get());
@@ -74,12 +76,12 @@ class Chunks {
     const std::string digits = std::to_string(10000 + i);
     return digits.substr(1);
   }
-  static std::shared_ptr<const Run> RunOf(uint64_t bytes) {
+  static ExtentRef ExtentOf(uint64_t bytes) {
     ExtentRef extent;
     extent.segment = 1;
     extent.length = bytes;
     extent.entries = bytes / 100 + 1;
-    return std::make_shared<Run>(nullptr, extent, nullptr);
+    return extent;
   }
 
   LogPolicy policy_;

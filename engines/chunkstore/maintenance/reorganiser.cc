@@ -113,9 +113,7 @@ std::unique_ptr<EntryCursor> Reorganiser::JobCursor(const Job& job, const ReadAh
     const Funk& funk = chunk->funk();
     std::vector<std::unique_ptr<EntryCursor>> sources;
     // All of each run is needed: whole runs are read, past the block cache.
-    for (auto run = funk.log->runs().rbegin(); run != funk.log->runs().rend(); ++run) {
-      sources.push_back((*run)->NewCursor(context, (*run)->extent().length));
-    }
+    funk.log->AddRunCursors(context, funk.log_bytes(), &sources);
     if (funk.table != nullptr) {
       sources.push_back(funk.table->NewCursor(context, funk.table->extent().length));
     }

@@ -127,18 +127,13 @@ void StoreImpl::BuildChunks() {
     if (!record.table.empty()) {
       funk->table = std::make_shared<Run>(state_.segments.get(), record.table, nullptr);
     }
-    std::vector<std::shared_ptr<const Run>> runs;
-    runs.reserve(record.log.size());
-    for (const ExtentRef& extent : record.log) {
-      runs.push_back(std::make_shared<Run>(state_.segments.get(), extent, nullptr,
-                                           state_.keep_log_run_indexes()));
-    }
     const ChunkWarmth* known = warmth_ == nullptr ? nullptr : warmth_->Find(record.id);
     SavedIndex saved;
-    if (known != nullptr && known->length > 0 && known->runs == runs.size()) {
+    if (known != nullptr && known->length > 0 && known->runs == record.log.size()) {
       saved = {warmth_, known};
     }
-    funk->log = std::make_shared<Log>(&state_.log_policy, std::move(runs), std::move(saved));
+    funk->log = std::make_shared<Log>(&state_.log_policy, state_.segments.get(), record.log,
+                                      std::move(saved));
     chunks.push_back(new Chunk(record.id, record.min_key,
                                next == records.end() ? std::string() : next->first,
                                std::move(funk)));

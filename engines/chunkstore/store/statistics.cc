@@ -186,20 +186,22 @@ bool StoreImpl::GetProperty(std::string_view name, std::string* value) const {
 Status StoreImpl::VerifyChecksums(CheckReport* report) {
   const CallGate::Call call(&state_.gate);
   if (!call.open()) return state_.ClosedError("verify");
-  // Shared runs stay readable without a pin, however long this takes.
-  std::vector<std::shared_ptr<const Run>> runs;
+  // What is shared stays readable without a pin, however long this takes.
+  std::vector<Funk> funks;
   {
     const Slots::Pin pin(&state_.slots);
     for (const Chunk* chunk : state_.map().chunks()) {
-      if (chunk->funk().table != nullptr) runs.push_back(chunk->funk().table);
-      const auto& log = chunk->funk().log->runs();
-      runs.insert(runs.end(), log.begin(), log.end());
+      funks.push_back(chunk->funk());
     }
   }
   std::set<uint64_t> files;
-  for (const auto& run : runs) {
-    files.insert(run->extent().segment);
-    run->Check(&report->problems, &report->blocks, &report->entries);
+  const auto check = [&](const Run& run) {
+    files.insert(run.extent().segment);
+    run.Check(&report->problems, &report->blocks, &report->entries);
+  };
+  for (const Funk& funk : funks) {
+    if (funk.table != nullptr) check(*funk.table);
+    for (const ExtentRef& run : funk.log->runs()) check({state_.segments.get(), run, nullptr});
   }
   report->files += files.size();
   return Status::Ok();
