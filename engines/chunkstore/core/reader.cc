@@ -72,57 +72,75 @@ Status Reader::Counted(const std::string* value, const Find& find) {
 
 Status Reader::GetPinned(std::string_view key, Version version, bool fill_cache, std::string* value,
                          Answerer* answerer) {
+  Search search;
+  Status status;
+  if (FromMemory(key, version, value, answerer, &search, &status)) return status;
+  return FromDisk(key, version, search, fill_cache, value, answerer);
+}
+
+bool Reader::FromMemory(std::string_view key, Version version, std::string* value,
+                        Answerer* answerer, Search* search, Status* status) {
   const StageList& stages = *state_.stages.load();
-  const Chunk* chunk = state_.map().Find(key);
-  Warm(&chunk->heat.reads);
+  search->chunk = state_.map().Find(key);
+  Warm(&search->chunk->heat.reads);
   Entry entry;
-  if (const Munk* munk = chunk->ActiveMunk(); munk != nullptr) {
+  if (const Munk* munk = search->chunk->ActiveMunk(); munk != nullptr) {
     answerer->by = Served::kMunk;
-    return munk->Lookup(key, version, &entry) ? Answer(entry, value) : Status::NotFound();
+    *status = munk->Lookup(key, version, &entry) ? Answer(entry, value) : Status::NotFound();
+    return true;
   }
-  if (chunk->unsettled.load()) state_.slots.WaitForPending(state_.clock.load());
-  const uint64_t hash = kvdyno::Hash64(key);
+  if (search->chunk->unsettled.load()) state_.slots.WaitForPending(state_.clock.load());
+  search->hash = kvdyno::Hash64(key);
   // Before anything is searched: a row that a flush overtakes from here on does not enter the
   // cache.
-  const uint64_t stamp = state_.rows ? state_.rows->Stamp(hash) : 0;
+  search->stamp = state_.rows ? state_.rows->Stamp(search->hash) : 0;
   for (const auto& stage : stages.stages) {
-    if (stage->MayContain(hash) && stage->Lookup(key, version, &entry)) {
+    if (stage->MayContain(search->hash) && stage->Lookup(key, version, &entry)) {
       answerer->by = Served::kStage;
-      return Answer(entry, value);
+      *status = Answer(entry, value);
+      return true;
     }
   }
   EntryType type = EntryType::kValue;
   Version row_version = 0;
-  if (state_.rows && state_.rows->Lookup(key, hash, value, &type, &row_version) &&
-      row_version <= version) {
-    answerer->by = Served::kRowCache;
-    return type == EntryType::kValue ? Status::Ok() : Status::NotFound();
+  if (!state_.rows || !state_.rows->Lookup(key, search->hash, value, &type, &row_version) ||
+      row_version > version) {
+    return false;
   }
+  answerer->by = Served::kRowCache;
+  *status = type == EntryType::kValue ? Status::Ok() : Status::NotFound();
+  return true;
+}
+
+// Only the newest row may enter the row cache, which knows no versions but that one. There a row is
+// cached once: its block stays out of the block cache.
+Status Reader::FromDisk(std::string_view key, Version version, const Search& search,
+                        bool fill_cache, std::string* value, Answerer* answerer) {
+  const bool as_row = fill_cache && version == kNewest && state_.rows != nullptr;
+  const bool fits = as_row && state_.rows->largest_row() >= state_.options.block_size;
+  const ReadContext context = state_.read_context(fill_cache && !fits);
   LookupResult result;
-  const Status status =
-      GetFromFunk(*chunk, key, hash, version, fill_cache, value, answerer, &result);
-  if (!status.ok() || !result.found) return status.ok() ? Status::NotFound() : status;
-  // Only the newest row may enter: the row cache knows no versions but that one.
-  if (fill_cache && version == kNewest && state_.rows) {
+  if (Status status = SearchFunk(search, key, version, context, value, answerer, &result);
+      !status.ok() || !result.found) {
+    return status.ok() ? Status::NotFound() : status;
+  }
+  if (as_row) {
     const Entry row{key, result.type == EntryType::kValue ? std::string_view(*value) : "",
                     result.version, result.type};
-    state_.rows->Insert(key, hash, row, stamp);
+    state_.rows->Insert(key, search.hash, row, search.stamp);
   }
   return result.type == EntryType::kValue ? Status::Ok() : Status::NotFound();
 }
 
-Status Reader::GetFromFunk(const Chunk& chunk, std::string_view key, uint64_t hash, Version version,
-                           bool fill_cache, std::string* value, Answerer* answerer,
-                           LookupResult* result) {
-  const Funk& funk = chunk.funk();
-  // A row is cached once: as such where the row cache takes it, else with its block.
-  const bool as_row =
-      state_.rows != nullptr && state_.rows->largest_row() >= state_.options.block_size;
-  const ReadContext context = state_.read_context(fill_cache && !as_row);
+Status Reader::SearchFunk(const Search& search, std::string_view key, Version version,
+                          const ReadContext& context, std::string* value, Answerer* answerer,
+                          LookupResult* result) {
+  const Funk& funk = search.chunk->funk();
   uint64_t searched = 0;
   if (!funk.log->empty()) {
     if (!funk.log->warm()) cold_();
-    const Status status = funk.log->Lookup(context, key, hash, version, value, result, &searched);
+    const Status status =
+        funk.log->Lookup(context, key, search.hash, version, value, result, &searched);
     state_.counters.Add(Count::kLogSearchedBytes, searched);
     if (!status.ok()) return status;
     if (result->found) {
@@ -134,6 +152,51 @@ Status Reader::GetFromFunk(const Chunk& chunk, std::string_view key, uint64_t ha
   const Status status = funk.table->Lookup(context, key, version, value, result);
   if (status.ok() && result->found) *answerer = {Served::kTable, result->from_cache};
   return status;
+}
+
+// What memory does not answer is located, and the blocks are read together. Each key is then
+// searched as by a get, which finds its block in the cache, and reports its own error.
+void Reader::MultiGetAt(const std::vector<std::string_view>& keys, Version version, bool fill_cache,
+                        std::vector<std::string>* values, std::vector<Status>* statuses) {
+  constexpr size_t kTogether = 32;
+  for (size_t from = 0; from < keys.size(); from += kTogether) {
+    Reached(Moment::kBetweenPins);
+    const Slots::Pin pin(&state_.slots);
+    std::vector<std::pair<size_t, Search>> missing;
+    for (size_t i = from; i < std::min(keys.size(), from + kTogether); ++i) {
+      Answerer answerer;
+      Search search;
+      if (FromMemory(keys[i], version, &(*values)[i], &answerer, &search, &(*statuses)[i])) {
+        state_.counters.Get(answerer.by, (*statuses)[i].ok() ? (*values)[i].size() : 0);
+      } else {
+        missing.emplace_back(i, search);
+      }
+    }
+    std::vector<WantedBlock> blocks;
+    if (missing.size() > 1 && fill_cache && state_.blocks != nullptr) {
+      for (const auto& [i, search] : missing) Locate(search, keys[i], version, &blocks);
+      static_cast<void>(HoldTogether(state_.read_context(true), &blocks));
+    }
+    for (const auto& [i, search] : missing) {
+      (*statuses)[i] = Counted(&(*values)[i], [&, i = i, search = search](Answerer* answerer) {
+        return FromDisk(keys[i], version, search, fill_cache, &(*values)[i], answerer);
+      });
+    }
+  }
+}
+
+void Reader::Locate(const Search& search, std::string_view key, Version version,
+                    std::vector<WantedBlock>* blocks) {
+  const Funk& funk = search.chunk->funk();
+  WantedBlock wanted;
+  if (!funk.log->Locate(key, version, &wanted) &&
+      (funk.table == nullptr || !funk.table->Locate(key, &wanted))) {
+    return;
+  }
+  const bool known = std::any_of(blocks->begin(), blocks->end(), [&](const WantedBlock& block) {
+    return block.extent == wanted.extent && block.place == wanted.place;
+  });
+  if (!known) blocks->push_back(std::move(wanted));
 }
 
 namespace {

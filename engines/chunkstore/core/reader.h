@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "core/state.h"
 
@@ -26,6 +27,11 @@ class Reader {
   Status Get(std::string_view key, bool fill_cache, std::string* value);
   // At a version that the caller holds, with no pending writes at or below it.
   Status GetAt(std::string_view key, Version version, bool fill_cache, std::string* value);
+
+  // Each key as by GetAt; values and statuses are as long as keys. Blocks on disk are read together,
+  // if they may fill the cache.
+  void MultiGetAt(const std::vector<std::string_view>& keys, Version version, bool fill_cache,
+                  std::vector<std::string>* values, std::vector<Status>* statuses);
 
   // Rows of [from, end) at the version, which the caller holds, upwards, until `row` returns false.
   // An empty `end` has no bound. `expected`: rows that the caller wants, 0 when it wants all; a
@@ -58,8 +64,23 @@ class Reader {
   Status Counted(const std::string* value, const Find& find);
   Status GetPinned(std::string_view key, Version version, bool fill_cache, std::string* value,
                    Answerer* answerer);
-  Status GetFromFunk(const Chunk& chunk, std::string_view key, uint64_t hash, Version version,
-                     bool fill_cache, std::string* value, Answerer* answerer, LookupResult* result);
+  // What is known of a key when memory has not answered.
+  struct Search {
+    const Chunk* chunk = nullptr;
+    uint64_t hash = 0;
+    uint64_t stamp = 0;  // of the row cache
+  };
+  // True: answered, by *status.
+  bool FromMemory(std::string_view key, Version version, std::string* value, Answerer* answerer,
+                  Search* search, Status* status);
+  Status FromDisk(std::string_view key, Version version, const Search& search, bool fill_cache,
+                  std::string* value, Answerer* answerer);
+  Status SearchFunk(const Search& search, std::string_view key, Version version,
+                    const ReadContext& context, std::string* value, Answerer* answerer,
+                    LookupResult* result);
+  // Adds the block in which the search will look first, if that is known without reading a log.
+  static void Locate(const Search& search, std::string_view key, Version version,
+                     std::vector<WantedBlock>* blocks);
 
   State& state_;
   std::function<void()> cold_;

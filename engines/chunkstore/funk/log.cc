@@ -379,6 +379,19 @@ Status Log::Lookup(const ReadContext& context, std::string_view key, uint64_t ha
   return Status::Ok();
 }
 
+bool Log::Locate(std::string_view key, Version version, WantedBlock* block) const {
+  const Directory* directory = directory_.load(std::memory_order_acquire);
+  if (directory == nullptr) return false;
+  for (auto part = directory->parts.rbegin(); part != directory->parts.rend(); ++part) {
+    KeyIndex::Item item;
+    if (!(*part)->Find(key, version, &item)) continue;
+    block->extent = runs_[item.run];
+    block->place = item.block;
+    return true;
+  }
+  return false;
+}
+
 std::unique_ptr<EntryCursor> Log::NewCursor(const ReadContext& context, const LogRead& read,
                                             size_t span) const {
   // What one window of blocks holds is best read so whatever the span.

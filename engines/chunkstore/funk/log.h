@@ -67,6 +67,8 @@ class Log {
   // looked through (kIndex: one block; kBloom: whole pieces). `hash` is kvdyno::Hash64 of the key.
   Status Lookup(const ReadContext& context, std::string_view key, uint64_t hash, Version version,
                 std::string* value, LookupResult* result, uint64_t* searched_bytes) const;
+  // The block that such a lookup will read. False: not in the log, or not known without reading it.
+  bool Locate(std::string_view key, Version version, WantedBlock* block) const;
   // What a read may see, in order, by the index (funk/log_cursor.h). With Bloom parts, or where
   // `span`, the bytes that the read expects to need, is not smaller than a log of some length, all
   // entries are given: the runs are merged, each of them read ahead. The log must outlive the

@@ -116,6 +116,16 @@ Status Run::Lookup(const ReadContext& context, std::string_view key, Version ver
   }
 }
 
+bool Run::Locate(std::string_view key, WantedBlock* block) const {
+  const RunIndex* index = nullptr;
+  if (!Index(&index).ok()) return false;
+  const size_t at = index->Find(key);
+  if (at == index->blocks.size() || (at == 0 && key < index->first_key(0))) return false;
+  block->extent = extent_;
+  block->place = index->blocks[at].place();
+  return true;
+}
+
 Prefetch Run::Wanted(const ReadContext& context, std::string_view position, size_t span) const {
   constexpr size_t kLongest = size_t{256} << 10;
   const RunIndex* index = nullptr;

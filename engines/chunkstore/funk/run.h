@@ -88,6 +88,8 @@ class Run {
   // The newest version of the key at or below `version`.
   Status Lookup(const ReadContext& context, std::string_view key, Version version,
                 std::string* value, LookupResult* result) const;
+  // The block that such a lookup will read first. False: there is none, or no index.
+  bool Locate(std::string_view key, WantedBlock* block) const;
   // `span`: bytes that the caller expects to read from the first Seek on; read with as few calls
   // as possible when not cached. Grows by itself as the cursor goes on, up to 1 MiB a call. The run
   // must outlive the cursor.

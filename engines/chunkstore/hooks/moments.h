@@ -13,7 +13,7 @@ enum class Moment : uint8_t {
   kMunkShown,         // a munk takes writes, and is not filled yet
   kGetBegun,          // a get has found no batch on its way
   kGetLooked,         // it has its answer, and has not asked again for batches
-  kBetweenPins,       // a scan goes to the next chunk, or a multi-get to the next key
+  kBetweenPins,       // a scan goes to the next chunk, or a multi-get to the next keys
 };
 
 #ifdef CHUNKSTORE_SEEDED_BUGS

@@ -97,10 +97,7 @@ void StoreImpl::MultiGet(const ReadOptions& options, const std::vector<std::stri
   if (!call.open()) return;
   const SnapshotHold moment = Hold(&state_.snapshots, options.snapshot);
   state_.slots.WaitForPending(moment.version());
-  for (size_t i = 0; i < keys.size(); ++i) {
-    Reached(Moment::kBetweenPins);
-    (*statuses)[i] = reader_.GetAt(keys[i], moment.version(), options.fill_cache, &(*values)[i]);
-  }
+  reader_.MultiGetAt(keys, moment.version(), options.fill_cache, values, statuses);
 }
 
 Status StoreImpl::Scan(const ScanOptions& options, const RowFunction& row) {

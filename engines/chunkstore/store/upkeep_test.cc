@@ -360,6 +360,33 @@ TEST_F(UpkeepTest, CachesServeWhatWasRead) {
   EXPECT_EQ(Get(KeyOf(7)), "not found");
 }
 
+// Of more keys than are looked up at once, in logs and tables. Blocks are brought together first:
+// each key then finds its own in the cache.
+TEST_F(UpkeepTest, MultiGetReadsBlocksTogether) {
+  options_.munk_cache_size = options_.row_cache_size = 0;
+  Open();
+  PutMany(0, 600, 300);
+  ASSERT_TRUE(IsOk(store_->Compact()));
+  PutMany(200, 300, 200, 'n');
+  ASSERT_TRUE(IsOk(store_->Flush()));
+  std::vector<std::string> names;
+  for (int i = 0; i < 650; i += 5) names.push_back(KeyOf(i));
+  const std::vector<std::string_view> keys(names.begin(), names.end());
+  std::vector<std::string> values;
+  std::vector<Status> statuses;
+  for (const bool fill : {false, true}) {
+    ReadOptions options;
+    options.fill_cache = fill;
+    store_->MultiGet(options, keys, &values, &statuses);
+    EXPECT_EQ(Stat("block_cache_hits") >= 100, fill);
+    for (size_t i = 0; i < keys.size(); ++i) {
+      const auto row = rows_.find(names[i]);
+      EXPECT_EQ(statuses[i].ok(), row != rows_.end()) << keys[i];
+      EXPECT_TRUE(!statuses[i].ok() || values[i] == row->second) << keys[i];
+    }
+  }
+}
+
 TEST_F(UpkeepTest, DirectAndBufferedReadTheSame) {
   for (const bool direct : {true, false}) {
     options_.direct_io = direct;
