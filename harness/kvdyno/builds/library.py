@@ -34,6 +34,10 @@ def build_library(work: Work, library: str, version: str, *, prefix: Path, tools
     folder, name = engines_folder(work.project), versioned(library, version)
     found = read_versions(work.project).libraries[library]
     listed = found.versions[version]
+    if tools and not found.tool_packages:
+        raise EngineError(
+            f"{name} comes without tools", remedy=f"kvdyno engines build {name}, without --tools"
+        )
     demand_space(folder, needed_bytes=listed.disk)
     archive = get_archive(listed, folder=archives_folder(work.project), say=work.step.say)
     place = folder / "work" / prefix.name

@@ -77,7 +77,7 @@ class Library(Frozen):
     `library` is the file that linkers look for, `headers` a folder of the sources. `recipe`, relative to
     engines/, is included by the project's CMakeLists.txt; `uses` are further files of engines/ that it
     compiles. `packages` are Debian's that the build needs, `tool_packages` those that the engine's own tools
-    need in addition.
+    need in addition: without any it comes without tools.
     An option's value may depend on the processor.
     """
 

@@ -98,6 +98,16 @@ def test_packages_are_named_for_what_is_not_built_yet(project: Project) -> None:
     assert {"libtiny-dev", "libflags-dev"} <= set(needed_packages(project, wanted, tools=True))
 
 
+def test_a_library_without_tools_is_refused_before_it_is_built(project: Project) -> None:
+    text = project.root / "engines" / "versions.yaml"
+    text.write_text(text.read_text().replace("  tool_packages: [libflags-dev]\n", ""))
+    heard = Heard()
+    with pytest.raises(EngineError, match=r"tiny@1.0 comes without tools") as raised:
+        build_version(project, "tiny", "1.0", engines=["tiny"], step=heard.step, tools=True)
+    assert raised.value.remedy == "kvdyno engines build tiny@1.0, without --tools"
+    assert heard.lines == []
+
+
 def test_what_is_up_to_date_is_left_alone(project: Project) -> None:
     prefix = build(project)
     heard = Heard()
