@@ -177,9 +177,10 @@ void Reader::MultiGetAt(const std::vector<std::string_view>& keys, Version versi
       for (const auto& [i, search] : missing) Locate(search, keys[i], version, &blocks);
       static_cast<void>(HoldTogether(state_.read_context(true), &blocks));
     }
-    for (const auto& [i, search] : missing) {
-      (*statuses)[i] = Counted(&(*values)[i], [&, i = i, search = search](Answerer* answerer) {
-        return FromDisk(keys[i], version, search, fill_cache, &(*values)[i], answerer);
+    for (const auto& each : missing) {
+      const size_t i = each.first;
+      (*statuses)[i] = Counted(&(*values)[i], [&](Answerer* answerer) {
+        return FromDisk(keys[i], version, each.second, fill_cache, &(*values)[i], answerer);
       });
     }
   }
