@@ -123,17 +123,18 @@ void BudgetKeeper::Tick() {
   }
   if (threads ? now - last_decision_ns_ > kDecisionNs : survey) {
     const double seconds = static_cast<double>(now - last_decision_ns_) * 1e-9;
-    last_decision_ns_ = now;
     arbiter_->SetTotal(CacheBytes(), munks_.BytesOfAll());
-    Decide(threads ? std::min(seconds / kHeatSeconds, 1.0) : 0.5);
+    ApplyShares();
+    if (Decide(threads ? std::min(seconds / kHeatSeconds, 1.0) : 0.5)) last_decision_ns_ = now;
   }
   if (!survey) return;
   FadeHeat();
   if (threads) TrimHeap();
 }
 
-// `heat_share`: of a chunk's heat, what was read since the last decision.
-void BudgetKeeper::Decide(double heat_share) {
+// `heat_share`: of a chunk's heat, what was read since the last decision. False: too few operations
+// since then, which go on being counted.
+bool BudgetKeeper::Decide(double heat_share) {
   CacheObservation munks, rows, blocks;
   munks.hits = state_.counters.Gets(Served::kMunk);
   munks.memory = munks_.bytes();
@@ -145,19 +146,25 @@ void BudgetKeeper::Decide(double heat_share) {
     const BlockCache::Counts counts = state_.blocks->counts();
     blocks = {counts.hits, counts.ghost_hits, counts.misses, state_.blocks->memory()};
   }
-  const auto since = [](const CacheObservation& now, CacheObservation* last) {
-    const CacheObservation difference{now.hits - last->hits, now.ghost_hits - last->ghost_hits,
-                                      now.misses - last->misses, now.memory};
-    *last = now;
-    return difference;
+  const auto since = [](const CacheObservation& now, const CacheObservation& last) {
+    return CacheObservation{now.hits - last.hits, now.ghost_hits - last.ghost_hits,
+                            now.misses - last.misses, now.memory};
   };
-  CacheObservation munks_now = since(munks, &last_munks_);
+  CacheObservation munks_now = since(munks, last_munks_);
   munks_now.ghost_hits =
       static_cast<uint64_t>(static_cast<double>(munks_.HeatOutside()) * heat_share);
-  const CacheObservation rows_now = since(rows, &last_rows_);
-  const CacheObservation blocks_now = since(blocks, &last_blocks_);
+  const CacheObservation rows_now = since(rows, last_rows_);
+  const CacheObservation blocks_now = since(blocks, last_blocks_);
+  if (std::max({munks_now.operations(), rows_now.operations(), blocks_now.operations()}) <
+      Arbiter::kLeastOperations) {
+    return false;
+  }
+  last_munks_ = munks;
+  last_rows_ = rows;
+  last_blocks_ = blocks;
   arbiter_->Decide(munks_now, rows_now, blocks_now);
   ApplyShares();
+  return true;
 }
 
 void BudgetKeeper::FadeHeat() {

@@ -31,7 +31,7 @@ class BudgetKeeper {
   uint64_t CacheBytes() const;
   void ApplyShares();
   void SurveyIndexes();  // what indexes take in memory
-  void Decide(double heat_share);
+  bool Decide(double heat_share);
   void FadeHeat();
   void TrimHeap();  // gives free pages of the heap back to the machine
 

@@ -10,8 +10,7 @@ namespace {
 constexpr uint64_t kStepShare = 32;     // of the adaptive bytes, at most, in one decision
 constexpr uint64_t kLongStepShare = 8;  // the same where the difference is plain
 constexpr double kPlain = 4;
-constexpr uint64_t kFloorShare = 16;  // of the adaptive bytes, for each adaptive share
-constexpr uint64_t kMinOperations = 1000;
+constexpr uint64_t kFloorShare = 16;    // of the adaptive bytes, for each adaptive share
 constexpr uint64_t kMinGhostHits = 20;  // fewer are chance
 constexpr double kNoise = 1.2;
 constexpr uint64_t kGrowth = 128;  // of a share: less between two decisions is no filling
@@ -23,7 +22,7 @@ using Shares = std::array<CacheShare*, 3>;
 Shares List(CacheShares* shares) { return {&shares->munks, &shares->rows, &shares->blocks}; }
 
 double MissRatio(const CacheObservation& seen) {
-  const uint64_t all = seen.hits + seen.misses;
+  const uint64_t all = seen.operations();
   return all == 0 ? 1 : static_cast<double>(seen.misses) / static_cast<double>(all);
 }
 
@@ -37,8 +36,6 @@ double EarnedPerByte(const CacheShare& share, const CacheObservation& seen, doub
   if (seen.ghost_hits < kMinGhostHits) return 0;
   return static_cast<double>(seen.ghost_hits) * saving / static_cast<double>(share.bytes);
 }
-
-uint64_t Operations(const CacheObservation& seen) { return seen.hits + seen.misses; }
 
 }  // namespace
 
@@ -86,7 +83,7 @@ bool Arbiter::Decide(const CacheObservation& munks, const CacheObservation& rows
                      const CacheObservation& blocks) {
   if (all_fit_) return false;
   // A read goes through several caches: the busiest comes closest to their number.
-  if (std::max({Operations(munks), Operations(rows), Operations(blocks)}) < kMinOperations) {
+  if (std::max({munks.operations(), rows.operations(), blocks.operations()}) < kLeastOperations) {
     return false;
   }
   const double from_disk = MissRatio(blocks);

@@ -20,6 +20,8 @@ struct CacheShares {
 
 // Since the last decision.
 struct CacheObservation {
+  uint64_t operations() const { return hits + misses; }
+
   uint64_t hits = 0;
   uint64_t ghost_hits = 0;  // would have been served by a cache of twice the size
   uint64_t misses = 0;
@@ -30,6 +32,8 @@ class Arbiter {
  public:
   // Of the munks' share, what loading leaves free: their sizes are estimates.
   static constexpr uint64_t kSpareShare = 16;
+  // Fewer are chance: nothing is decided.
+  static constexpr uint64_t kLeastOperations = 1000;
 
   // Fixed shares are taken out of the total first, the rest starts as a third each; where munks
   // could hold half of all data or more, they start with all but the floors, for they are loaded in
@@ -41,7 +45,7 @@ class Arbiter {
   void SetTotal(uint64_t total, uint64_t all_munks);
   // Moves at most 1/32 of the adaptive bytes, 1/8 where one earns four times as much as the other,
   // from the share that earns least to the one that earns most; nothing when the difference is
-  // within noise (fewer than 1000 operations, or below 20 %), or all data fit as munks. No adaptive
+  // within noise (too few operations, or below 20 %), or all data fit as munks. No adaptive
   // share falls below 1/16 of the adaptive bytes; none that is filling is taken from. True when
   // something moved.
   bool Decide(const CacheObservation& munks, const CacheObservation& rows,
