@@ -36,7 +36,7 @@ def queue_of_tables(keys: list[int], room: int) -> float:
     return missed / (len(keys) / 2)
 
 
-def ring(keys: list[int], room: int, chances: int) -> float:
+def fifo(keys: list[int], room: int, chances: int) -> float:
     """The oldest row makes room, or goes round again: as often as it was found, up to `chances`."""
     order: deque[int] = deque()
     left: dict[int, int] = {}
@@ -69,8 +69,8 @@ def main() -> None:
         for room in (35_000, 100_000):
             misses = (
                 queue_of_tables(keys, room),
-                ring(keys, room, 1),
-                ring(keys, room, 3),
+                fifo(keys, room, 1),
+                fifo(keys, room, 3),
                 1 - likely[:room].sum(),
             )
             writer.writerow([theta, room, *(f"{100 * missed:.1f}" for missed in misses)])

@@ -1,9 +1,9 @@
 // RowCache: single rows of chunks that are not in memory as a whole.
-// Sharded; each shard has a lock and a ring of rows (row_ring.h), of which those that were found
+// Sharded; each shard has a lock and a FIFO of rows (row_fifo.h), of which those that were found
 // stay longer. Published (EvenDB, section 3.2) was a queue of three hash tables, the last of which
 // is dropped as a whole: a row that is used again leaves its place unused there until then, and
 // with as much memory it misses 1.2 to 2.2 times as often
-// (docs/decisions/2026-11-23-chunkstore-row-ring.md). Safe from any thread.
+// (docs/decisions/2026-11-23-chunkstore-row-fifo.md). Safe from any thread.
 //
 // Staleness: a reader that goes to disk takes Stamp(hash) before it looks anywhere, and inserts
 // with that stamp; a flush calls Refresh for every key whose newest version left the stage, and

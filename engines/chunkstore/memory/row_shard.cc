@@ -10,7 +10,7 @@ bool RowCache::Shard::Lookup(std::string_view key, uint64_t hash, std::string* v
                              EntryType* type, Version* version) {
   const uint32_t tag = TagOf(hash);
   const kvdyno::MutexLock lock(mutex_);
-  Row* row = ring_.Find(key, tag);
+  Row* row = fifo_.Find(key, tag);
   if (row == nullptr) {
     ++counts_.misses;
     if (ghosts_.Take(tag)) ++counts_.ghost_hits;
@@ -20,7 +20,7 @@ bool RowCache::Shard::Lookup(std::string_view key, uint64_t hash, std::string* v
   value->assign(row->value());
   *type = row->type();
   *version = row->version;
-  RowRing::GiveChance(row);
+  RowFifo::GiveChance(row);
   return true;
 }
 
@@ -33,7 +33,7 @@ void RowCache::Shard::Insert(const Entry& entry, uint64_t hash,
     ++counts_.refused;
     return;
   }
-  Row* row = ring_.Find(entry.key, tag);
+  Row* row = fifo_.Find(entry.key, tag);
   if (row == nullptr) {
     ++counts_.inserts;
     Add(entry, tag);
@@ -45,7 +45,7 @@ void RowCache::Shard::Insert(const Entry& entry, uint64_t hash,
 void RowCache::Shard::Refresh(const Entry& entry, uint64_t hash) {
   const uint32_t tag = TagOf(hash);
   const kvdyno::MutexLock lock(mutex_);
-  Row* row = ring_.Find(entry.key, tag);
+  Row* row = fifo_.Find(entry.key, tag);
   if (row != nullptr && row->version < entry.version) Replace(row, entry, tag);
 }
 
@@ -53,12 +53,12 @@ void RowCache::Shard::SetCapacity(size_t capacity) {
   const kvdyno::MutexLock lock(mutex_);
   capacity_ = capacity;
   if (ghosts_.memory() >= capacity / 2) ghosts_.Resize(0);  // as many as fit come back with rows
-  ring_.SetLimit(capacity - std::min(capacity, ghosts_.memory()), &ghosts_);
+  fifo_.SetLimit(capacity - std::min(capacity, ghosts_.memory()), &ghosts_);
 }
 
 size_t RowCache::Shard::memory() const {
   const kvdyno::MutexLock lock(mutex_);
-  return ghosts_.memory() + ring_.memory();
+  return ghosts_.memory() + fifo_.memory();
 }
 
 void RowCache::Shard::AddCounts(Counts* counts) const {
@@ -67,27 +67,27 @@ void RowCache::Shard::AddCounts(Counts* counts) const {
   counts->misses += counts_.misses;
   counts->ghost_hits += counts_.ghost_hits;
   counts->inserts += counts_.inserts;
-  counts->drops += ring_.drops();
+  counts->drops += fifo_.drops();
   counts->refused += counts_.refused;
 }
 
 void RowCache::Shard::Replace(Row* row, const Entry& entry, uint32_t tag) {
-  if (RowRing::Overwrite(row, entry)) return;
-  ring_.Remove(row);
+  if (RowFifo::Overwrite(row, entry)) return;
+  fifo_.Remove(row);
   if (!IsTooLarge(entry)) Add(entry, tag);
 }
 
 void RowCache::Shard::Add(const Entry& entry, uint32_t tag) {
-  ring_.Add(entry, tag, &ghosts_);  // false only where memory could not be had: not cached then
-  if (ring_.drops() > 0) FitGhosts();
+  fifo_.Add(entry, tag, &ghosts_);  // false only where memory could not be had: not cached then
+  if (fifo_.drops() > 0) FitGhosts();
 }
 
 // As many ghosts as rows. What they take is not there for rows.
 void RowCache::Shard::FitGhosts() {
-  const size_t rows = ring_.rows();
+  const size_t rows = fifo_.rows();
   if (rows <= ghosts_.keys() && rows * 4 >= ghosts_.keys()) return;
   ghosts_.Resize(rows + rows / 8);
-  ring_.SetLimit(capacity_ - std::min(capacity_, ghosts_.memory()), &ghosts_);
+  fifo_.SetLimit(capacity_ - std::min(capacity_, ghosts_.memory()), &ghosts_);
 }
 
 }  // namespace chunkstore

@@ -1,4 +1,4 @@
-// RowShard: one shard of the row cache; a lock, a ring of rows and the ghosts of those that left.
+// RowShard: one shard of the row cache; a lock, a FIFO of rows and the ghosts of those that left.
 // Safe from any thread.
 #pragma once
 
@@ -10,7 +10,7 @@
 #include "kvdyno/base/mutex.h"
 #include "memory/ghost_list.h"
 #include "memory/row_cache.h"
-#include "memory/row_ring.h"
+#include "memory/row_fifo.h"
 
 namespace chunkstore {
 
@@ -31,7 +31,7 @@ class RowCache::Shard {
  private:
   static uint32_t TagOf(uint64_t hash) { return static_cast<uint32_t>(hash >> 32); }
   bool IsTooLarge(const Entry& entry) const KVDYNO_REQUIRES(mutex_) {
-    return RowRing::RowBytes(entry) > capacity_ / kRowShare;
+    return RowFifo::RowBytes(entry) > capacity_ / kRowShare;
   }
   void Replace(Row* row, const Entry& entry, uint32_t tag) KVDYNO_REQUIRES(mutex_);
   void Add(const Entry& entry, uint32_t tag) KVDYNO_REQUIRES(mutex_);
@@ -39,7 +39,7 @@ class RowCache::Shard {
 
   mutable kvdyno::Mutex mutex_;
   size_t capacity_ KVDYNO_GUARDED_BY(mutex_) = 0;
-  RowRing ring_ KVDYNO_GUARDED_BY(mutex_);
+  RowFifo fifo_ KVDYNO_GUARDED_BY(mutex_);
   GhostList ghosts_ KVDYNO_GUARDED_BY(mutex_);
   Counts counts_ KVDYNO_GUARDED_BY(mutex_);
 };

@@ -24,7 +24,7 @@
 
 namespace kvdyno {
 
-// Tells the processor that this thread spins.
+// A hint to the processor that this thread is in a spin loop.
 inline void SpinPause() {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();

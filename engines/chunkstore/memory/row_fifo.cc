@@ -1,4 +1,4 @@
-#include "memory/row_ring.h"
+#include "memory/row_fifo.h"
 
 #include <algorithm>
 #include <cstring>
@@ -15,7 +15,7 @@ size_t BytesOf(const Row& row) { return RoundUp(sizeof(Row) + row.key_bytes + ro
 
 }  // namespace
 
-Row* RowRing::Find(std::string_view key, uint32_t tag) {
+Row* RowFifo::Find(std::string_view key, uint32_t tag) {
   if (table_.empty()) return nullptr;
   const size_t mask = table_.size() - 1;
   for (size_t at = tag & mask; table_[at].place != kFree; at = (at + 1) & mask) {
@@ -26,12 +26,12 @@ Row* RowRing::Find(std::string_view key, uint32_t tag) {
   return nullptr;
 }
 
-void RowRing::Remove(Row* row) {
+void RowFifo::Remove(Row* row) {
   Unlink(PlaceInTable(row->tag, OffsetOf(row)));
   row->removed = 1;
 }
 
-bool RowRing::Add(const Entry& entry, uint32_t tag, GhostList* ghosts) {
+bool RowFifo::Add(const Entry& entry, uint32_t tag, GhostList* ghosts) {
   const size_t bytes = RowBytes(entry);
   if (rows_ * 4 >= table_.size() * 3) ResizeTable(std::max(kMinPlaces, table_.size() * 2), ghosts);
   if (!MakeRoom(bytes, ghosts)) return false;
@@ -49,7 +49,7 @@ bool RowRing::Add(const Entry& entry, uint32_t tag, GhostList* ghosts) {
   return true;
 }
 
-bool RowRing::Overwrite(Row* row, const Entry& entry) {
+bool RowFifo::Overwrite(Row* row, const Entry& entry) {
   if (entry.value.size() > row->value_room) return false;
   row->version = entry.version;
   row->deletion = entry.type == EntryType::kDeletion;
@@ -61,7 +61,7 @@ bool RowRing::Overwrite(Row* row, const Entry& entry) {
 }
 
 // Room behind the head, in one piece.
-bool RowRing::MakeRoom(size_t bytes, GhostList* ghosts) {
+bool RowFifo::MakeRoom(size_t bytes, GhostList* ghosts) {
   if (bytes > end_) return false;
   for (int stayed = 0;;) {
     if (!wrapped_) {
@@ -79,7 +79,7 @@ bool RowRing::MakeRoom(size_t bytes, GhostList* ghosts) {
 
 // The oldest row makes room, or goes to the head, which lies before it: then it moves by what is
 // free between them. True when it stayed.
-bool RowRing::FreeTail(bool may_stay, GhostList* ghosts) {
+bool RowFifo::FreeTail(bool may_stay, GhostList* ghosts) {
   Row* row = RowAt(tail_);
   const size_t bytes = BytesOf(*row);
   const bool stays = may_stay && !row->removed && row->chances > 0;
@@ -101,7 +101,7 @@ bool RowRing::FreeTail(bool may_stay, GhostList* ghosts) {
   return stays;
 }
 
-void RowRing::SetLimit(size_t limit, GhostList* ghosts) {
+void RowFifo::SetLimit(size_t limit, GhostList* ghosts) {
   // Fewer rows have a smaller table: what is left is shared as before.
   const double scale = static_cast<double>(limit) / static_cast<double>(std::max(limit, limit_));
   end_ = static_cast<size_t>(static_cast<double>(end_) * scale);
@@ -112,7 +112,7 @@ void RowRing::SetLimit(size_t limit, GhostList* ghosts) {
   ResizeTable(std::min(places, table_.size()), ghosts);
 }
 
-size_t RowRing::Cut(size_t from, size_t to, GhostList* ghosts) {
+size_t RowFifo::Cut(size_t from, size_t to, GhostList* ghosts) {
   size_t kept = from;
   for (size_t at = from; at < to;) {
     Row* row = RowAt(at);
@@ -127,7 +127,7 @@ size_t RowRing::Cut(size_t from, size_t to, GhostList* ghosts) {
   return kept;
 }
 
-void RowRing::CutBeyondEnd(GhostList* ghosts) {
+void RowFifo::CutBeyondEnd(GhostList* ghosts) {
   if (wrapped_ && wrap_ > end_) {
     wrap_ = Cut(tail_, wrap_, ghosts);
     if (wrap_ == tail_) {
@@ -141,14 +141,14 @@ void RowRing::CutBeyondEnd(GhostList* ghosts) {
 }
 
 // The row's own place: another row may have the same tag.
-RowRing::Place* RowRing::PlaceInTable(uint32_t tag, size_t offset) {
+RowFifo::Place* RowFifo::PlaceInTable(uint32_t tag, size_t offset) {
   const size_t mask = table_.size() - 1;
   size_t at = tag & mask;
   while (table_[at].place != PlaceOf(offset)) at = (at + 1) & mask;
   return &table_[at];
 }
 
-void RowRing::Link(Place place) {
+void RowFifo::Link(Place place) {
   const size_t mask = table_.size() - 1;
   size_t at = place.tag & mask;
   while (table_[at].place != kFree) at = (at + 1) & mask;
@@ -158,7 +158,7 @@ void RowRing::Link(Place place) {
 
 // Places behind it move up, so that no search ends too early (Knuth, TAOCP 3, section 6.4,
 // algorithm R).
-void RowRing::Unlink(Place* place) {
+void RowFifo::Unlink(Place* place) {
   const size_t mask = table_.size() - 1;
   auto hole = static_cast<size_t>(place - table_.data());
   for (size_t at = (hole + 1) & mask; table_[at].place != kFree; at = (at + 1) & mask) {
@@ -172,7 +172,7 @@ void RowRing::Unlink(Place* place) {
 }
 
 // What the table takes is not there for rows.
-void RowRing::ResizeTable(size_t places, GhostList* ghosts) {
+void RowFifo::ResizeTable(size_t places, GhostList* ghosts) {
   end_ = limit_ - std::min(limit_, places * sizeof(Place));
   CutBeyondEnd(ghosts);
   if (places != table_.size()) {

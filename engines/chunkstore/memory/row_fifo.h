@@ -1,4 +1,4 @@
-// RowRing: rows behind each other in a circle, and a hash table of their places.
+// RowFifo: rows behind each other in a circular buffer, and a hash table of their places.
 // A new row enters at the head. The row at the tail makes room for it; if it was found since it
 // came there last, it goes to the head instead: a clock (Corbató 1968) with up to three chances.
 // Owns one mapping and the table. Not thread-safe: the shard's lock guards it.
@@ -36,7 +36,7 @@ struct Row {
 };
 static_assert(sizeof(Row) == 24);
 
-class RowRing {
+class RowFifo {
  public:
   static size_t RowBytes(const Entry& entry) {
     return RoundUp(sizeof(Row) + entry.key.size() + entry.value.size(), 8);
@@ -48,7 +48,7 @@ class RowRing {
     if (row->chances < Row::kMostChances) ++row->chances;
   }
   void Remove(Row* row);
-  // The key is not in the ring. False when the row is larger than the ring. What leaves for it is
+  // The key is not in it. False when the row is larger than all of it. What leaves for it is
   // remembered by the ghosts.
   bool Add(const Entry& entry, uint32_t tag, GhostList* ghosts);
   // Overwrites a row, if its room suffices.
