@@ -33,6 +33,12 @@ def selftest(
     ycsb: Annotated[
         Path | None, typer.Option("--ycsb", metavar="FILE", help="An upstream YCSB-cpp with that engine.")
     ] = None,
+    tool_pairs: Annotated[
+        int,
+        typer.Option(
+            "--tool-pairs", metavar="N", min=3, help="How often each tool takes turns with the driver."
+        ),
+    ] = 15,
     results: ResultsOption = None,
     data: DataOption = None,
     json: JsonOption = False,
@@ -48,5 +54,5 @@ def selftest(
     """
     from . import selftest_run  # statistics bring libraries that take seconds to import
 
-    tested = selftest_run.Tools(engine=engine, db_bench=db_bench, ycsb=ycsb, wanted=tools)
+    tested = selftest_run.Tools(engine=engine, db_bench=db_bench, ycsb=ycsb, wanted=tools, pairs=tool_pairs)
     selftest_run.run(project(results=results, data=data), repeat=repeat, tools=tested, force=force, json=json)

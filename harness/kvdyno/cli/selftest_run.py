@@ -28,17 +28,20 @@ from .forecast import Forecast
 from .render import silent
 
 _EXPERIMENT = "selftest"
-_TOOL_REPETITIONS = 15
 
 
 @dataclass(frozen=True)
 class Tools:
-    """Tools to stand beside, if `wanted`: of which engine, and where they are (None: on PATH, or none)."""
+    """Tools to stand beside, if `wanted`: of which engine, and where they are (None: on PATH, or none).
+
+    Each takes turns with the driver `pairs` times.
+    """
 
     engine: str
     db_bench: Path | None
     ycsb: Path | None
     wanted: bool
+    pairs: int
 
 
 def run(here: Project, *, repeat: int | None, tools: Tools, force: bool, json: bool) -> None:
@@ -103,7 +106,7 @@ def _tools(
         name = engine.description.engine.name
         tools.append(lambda store: agreement.UpstreamYcsb(ycsb, engine=name, store=store))
     rows = (
-        parts.compare_tools(here, engine=engine, tool=tool, repetitions=_TOOL_REPETITIONS, say=say)
+        parts.compare_tools(here, engine=engine, tool=tool, repetitions=asked.pairs, say=say)
         for tool in tools
     )
     return tuple(chain.from_iterable(rows))

@@ -24,6 +24,7 @@ from .conftest import TINY, Checkout
         (["run", "tiny", "--repeat", "100000000"], "--repeat: expected 1 to 1000 repetitions, found 1000"),
         (["run", "tiny", "--repeat", "x"], "Invalid value for '--repeat'"),
         (["selftest", "--repeat", "2"], "--repeat: expected 3 or more, which are compared together, found 2"),
+        (["selftest", "--tool-pairs", "2"], "Invalid value for '--tool-pairs'"),
         (["run", "tiny", "--only", "workload=z"], "unknown value of workload 'z': expected one of a, c"),
         (["run", "tiny", "--exclude", "*"], "no point is left"),
         (["run", "tiny", "--cache", "hot"], "'hot' is not one of 'cold', 'snapshot-read', 'warm'"),
