@@ -147,7 +147,11 @@ class ConformanceDamage : public Conformance {
 
 TEST_F(ConformanceDamage, OverwrittenFilesAreNoticed) {
   DamageEveryFile([](const fs::path& path) {
-    std::ofstream(path, std::ios::binary) << std::string(fs::file_size(path), 'x');
+    const uintmax_t size = fs::file_size(path);
+    // Not an output stream, which would cut the file to nothing.
+    std::fstream(path, std::ios::binary | std::ios::in | std::ios::out) << std::string(size, 'x');
+    ASSERT_EQ(fs::file_size(path), size);
+    ASSERT_EQ(std::ifstream(path, std::ios::binary).get(), 'x');
   });
   ExpectNoticed();
 }
