@@ -1,5 +1,6 @@
 #include "kvdyno/base/file_system.h"
 
+#include <filesystem>
 #include <new>
 
 namespace kvdyno {
@@ -32,6 +33,11 @@ Status ReadWholeFile(FileSystem* files, const std::string& path, std::string* co
   Status status = file->Read(0, content->size(), content->data(), &read);
   content->resize(status.ok() ? read : 0);
   return status;
+}
+
+Status SyncParent(FileSystem* files, const std::string& directory) {
+  const std::string parent = std::filesystem::path(directory + "/.").parent_path().parent_path();
+  return files->SyncDirectory(parent.empty() ? "." : parent);
 }
 
 Status ReplaceFile(FileSystem* files, const std::string& directory, const std::string& name,

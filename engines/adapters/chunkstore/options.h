@@ -44,6 +44,7 @@ struct Options {
     resolved.bloom_split = static_cast<int>(bloom_split);
     resolved.max_open_files = static_cast<uint64_t>(max_open_files);
     resolved.background_threads = static_cast<int>(background_threads);
+    resolved.trim_heap = true;  // the driver's process is the store's
     const bool derived = resolved.memory_budget == chunkstore::Options::kAuto;
     if (derived && memory_cap_bytes != 0) resolved.memory_budget = memory_cap_bytes / 8 * 7;
     return resolved;

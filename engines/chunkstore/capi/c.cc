@@ -11,15 +11,37 @@
 #include <utility>
 #include <vector>
 
-#include "capi/option_text.h"
+#include "chunkstore/option_text.h"
+#include "chunkstore/shared_budget.h"
 #include "chunkstore/store.h"
 
 using chunkstore::Status;
 
+namespace {
+
+class FunctionLogger final : public chunkstore::Logger {
+ public:
+  FunctionLogger(chunkstore_log_function log, void* context) : log_(log), context_(context) {}
+  void Log(chunkstore::LogLevel level, std::string_view line) override {
+    log_(context_, static_cast<int>(level), std::string(line).c_str());
+  }
+
+ private:
+  chunkstore_log_function log_;
+  void* context_;
+};
+
+}  // namespace
+
 struct chunkstore_options {
   chunkstore::Options options;
+  std::shared_ptr<FunctionLogger> logger;
+};
+struct chunkstore_budget {
+  std::shared_ptr<chunkstore::SharedBudget> budget;
 };
 struct chunkstore_store {
+  std::shared_ptr<FunctionLogger> logger;  // of the options, which may be gone
   std::unique_ptr<chunkstore::Store> store;
 };
 struct chunkstore_batch {
@@ -43,6 +65,7 @@ static_assert(static_cast<int>(kvdyno::Code::kReadOnly) == CHUNKSTORE_READ_ONLY)
 static_assert(static_cast<int>(kvdyno::Code::kCorruption) == CHUNKSTORE_CORRUPTION);
 static_assert(static_cast<int>(kvdyno::Code::kBusy) == CHUNKSTORE_BUSY);
 static_assert(static_cast<int>(kvdyno::Code::kInternal) == CHUNKSTORE_INTERNAL);
+static_assert(static_cast<int>(chunkstore::Durability::kSync) == CHUNKSTORE_SYNC - CHUNKSTORE_NONE);
 
 // A copy with a zero behind it, which is never null.
 char* Copy(std::string_view bytes) {
@@ -74,6 +97,11 @@ chunkstore::ReadOptions ReadOptionsOf(const chunkstore_read_options* options) {
   if (options == nullptr) return {};
   return {.snapshot = SnapshotOf(options->snapshot),
           .fill_cache = options->keep_out_of_caches == 0};
+}
+
+chunkstore::WriteOptions WriteOptionsOf(chunkstore_durability durability) {
+  if (durability == CHUNKSTORE_AS_OPENED) return {};
+  return {static_cast<chunkstore::Durability>(durability - CHUNKSTORE_NONE)};
 }
 
 chunkstore::Options OptionsOf(const chunkstore_options* options) {
@@ -112,11 +140,28 @@ char* chunkstore_options_get(const chunkstore_options* options, const char* name
   return chunkstore::GetOption(name, options->options, &text) ? Copy(text) : nullptr;
 }
 
+void chunkstore_options_set_log(chunkstore_options* options, chunkstore_log_function log,
+                                void* context) {
+  options->logger = log == nullptr ? nullptr : std::make_shared<FunctionLogger>(log, context);
+  options->options.logger = options->logger.get();
+}
+
+chunkstore_budget* chunkstore_budget_new(uint64_t bytes) {
+  return new chunkstore_budget{std::make_shared<chunkstore::SharedBudget>(bytes)};
+}
+
+void chunkstore_budget_free(chunkstore_budget* budget) { delete budget; }
+
+void chunkstore_options_set_budget(chunkstore_options* options, const chunkstore_budget* budget) {
+  options->options.shared_budget = budget == nullptr ? nullptr : budget->budget;
+}
+
 // --- a store's life
 
 chunkstore_code chunkstore_open(const chunkstore_options* options, const char* directory,
                                 chunkstore_store** store, char** error) {
   auto handle = std::make_unique<chunkstore_store>();
+  if (options != nullptr) handle->logger = options->logger;
   const Status opened = chunkstore::Store::Open(OptionsOf(options), directory, &handle->store);
   if (opened.ok()) *store = handle.release();
   return Return(opened, error);
@@ -125,6 +170,12 @@ chunkstore_code chunkstore_open(const chunkstore_options* options, const char* d
 chunkstore_code chunkstore_close(chunkstore_store* store, char** error) {
   const std::unique_ptr<chunkstore_store> handle(store);
   return Return(handle == nullptr ? Status::Ok() : handle->store->Close(), error);
+}
+
+chunkstore_code chunkstore_close_soon(chunkstore_store* store, char** error) {
+  const std::unique_ptr<chunkstore_store> handle(store);
+  const chunkstore::CloseOptions soon{.reorganise = false};
+  return Return(handle == nullptr ? Status::Ok() : handle->store->Close(soon), error);
 }
 
 chunkstore_code chunkstore_repair(const chunkstore_options* options, const char* directory,
@@ -142,14 +193,17 @@ chunkstore_code chunkstore_destroy(const chunkstore_options* options, const char
 
 // --- writes
 
-chunkstore_code chunkstore_put(chunkstore_store* store, const char* key, size_t key_size,
-                               const char* value, size_t value_size, char** error) {
-  return Return(store->store->Put(View(key, key_size), View(value, value_size)), error);
+chunkstore_code chunkstore_put(chunkstore_store* store, chunkstore_durability durability,
+                               const char* key, size_t key_size, const char* value,
+                               size_t value_size, char** error) {
+  return Return(
+      store->store->Put(WriteOptionsOf(durability), View(key, key_size), View(value, value_size)),
+      error);
 }
 
-chunkstore_code chunkstore_delete(chunkstore_store* store, const char* key, size_t key_size,
-                                  char** error) {
-  return Return(store->store->Delete(View(key, key_size)), error);
+chunkstore_code chunkstore_delete(chunkstore_store* store, chunkstore_durability durability,
+                                  const char* key, size_t key_size, char** error) {
+  return Return(store->store->Delete(WriteOptionsOf(durability), View(key, key_size)), error);
 }
 
 chunkstore_batch* chunkstore_batch_new(void) { return new chunkstore_batch; }
@@ -169,9 +223,9 @@ void chunkstore_batch_clear(chunkstore_batch* batch) { batch->batch.Clear(); }
 
 size_t chunkstore_batch_count(const chunkstore_batch* batch) { return batch->batch.count(); }
 
-chunkstore_code chunkstore_write(chunkstore_store* store, const chunkstore_batch* batch,
-                                 char** error) {
-  return Return(store->store->Write(batch->batch), error);
+chunkstore_code chunkstore_write(chunkstore_store* store, chunkstore_durability durability,
+                                 const chunkstore_batch* batch, char** error) {
+  return Return(store->store->Write(WriteOptionsOf(durability), batch->batch), error);
 }
 
 // --- reads
@@ -297,6 +351,10 @@ chunkstore_code chunkstore_pay_debt(chunkstore_store* store, uint64_t log_bytes_
 
 chunkstore_code chunkstore_compact(chunkstore_store* store, char** error) {
   return Return(store->store->Compact(), error);
+}
+
+chunkstore_code chunkstore_backup(chunkstore_store* store, const char* directory, char** error) {
+  return Return(store->store->Backup(directory), error);
 }
 
 chunkstore_code chunkstore_verify(chunkstore_store* store, uint64_t* problems, char** report,

@@ -48,7 +48,7 @@ static void expect_absent(chunkstore_store* store, const char* key) {
 }
 
 static void put(chunkstore_store* store, const char* key, const char* value) {
-  OK(chunkstore_put(store, key, strlen(key), value, strlen(value), &error));
+  OK(chunkstore_put(store, CHUNKSTORE_AS_OPENED, key, strlen(key), value, strlen(value), &error));
 }
 
 static void expect_refused(chunkstore_code expected, chunkstore_code code, char** error,
@@ -82,16 +82,23 @@ static void test_points(chunkstore_store* store) {
   put(store, "a", "1");
   put(store, "a", "one");
   put(store, "b", "2");
-  OK(chunkstore_delete(store, "b", 1, &error));
-  OK(chunkstore_delete(store, "never written", 13, &error));
+  OK(chunkstore_delete(store, CHUNKSTORE_AS_OPENED, "b", 1, &error));
+  OK(chunkstore_delete(store, CHUNKSTORE_AS_OPENED, "never written", 13, &error));
   expect_value(store, NULL, "a", "one");
   expect_absent(store, "b");
   /* A null pointer of no length is empty; an empty value is a value. */
-  OK(chunkstore_put(store, NULL, 0, NULL, 0, &error));
+  OK(chunkstore_put(store, CHUNKSTORE_AS_OPENED, NULL, 0, NULL, 0, &error));
   OK(chunkstore_get(store, NULL, NULL, 0, &value, &size, &error));
   CHECK(value != NULL && size == 0);
   chunkstore_free(value);
-  OK(chunkstore_delete(store, NULL, 0, &error));
+  OK(chunkstore_delete(store, CHUNKSTORE_AS_OPENED, NULL, 0, &error));
+}
+
+static void test_durability(chunkstore_store* store) {
+  OK(chunkstore_put(store, CHUNKSTORE_SYNC, "s", 1, "synced", 6, &error));
+  expect_value(store, NULL, "s", "synced");
+  OK(chunkstore_delete(store, CHUNKSTORE_SYNC, "s", 1, &error));
+  expect_absent(store, "s");
 }
 
 static void test_batch(chunkstore_store* store) {
@@ -100,12 +107,12 @@ static void test_batch(chunkstore_store* store) {
   chunkstore_batch_put(batch, "d", 1, "4", 1);
   chunkstore_batch_delete(batch, "c", 1);
   CHECK(chunkstore_batch_count(batch) == 3);
-  OK(chunkstore_write(store, batch, &error));
+  OK(chunkstore_write(store, CHUNKSTORE_AS_OPENED, batch, &error));
   expect_absent(store, "c");
   expect_value(store, NULL, "d", "4");
   chunkstore_batch_clear(batch);
   CHECK(chunkstore_batch_count(batch) == 0);
-  OK(chunkstore_write(store, batch, &error));
+  OK(chunkstore_write(store, CHUNKSTORE_AS_OPENED, batch, &error));
   chunkstore_batch_free(batch);
 }
 
@@ -220,6 +227,38 @@ static void test_maintenance(chunkstore_store* store) {
   OK(chunkstore_verify(store, &problems, NULL, &error));
 }
 
+static void count_line(void* context, int level, const char* line) {
+  CHECK(level == 0 && strlen(line) > 0);
+  ++*(int*)context;
+}
+
+/* A copy with a log and a budget that it shares; the options are gone before the store is. */
+static void test_backup(chunkstore_store* store, const char* directory) {
+  char copy[64];
+  int lines = 0;
+  char* refusal = NULL;
+  chunkstore_store* copied = NULL;
+  chunkstore_options* options = chunkstore_options_new();
+  chunkstore_budget* budget = chunkstore_budget_new((uint64_t)64 << 20);
+  snprintf(copy, sizeof copy, "%s-copy", directory);
+  OK(chunkstore_backup(store, copy, &error));
+  expect_refused(CHUNKSTORE_INVALID_ARGUMENT, chunkstore_backup(store, copy, &refusal), &refusal,
+                 "expected an empty directory");
+  chunkstore_options_set_log(options, count_line, &lines);
+  chunkstore_options_set_budget(options, budget);
+  chunkstore_budget_free(budget);
+  OK(chunkstore_open(options, copy, &copied, &error));
+  chunkstore_options_free(options);
+  CHECK(lines == 1);
+  expect_value(copied, NULL, "a", "newer");
+  put(copied, "a", "of the copy");
+  OK(chunkstore_close_soon(copied, &error));
+  CHECK(lines == 2);
+  expect_value(store, NULL, "a", "newer");
+  OK(chunkstore_destroy(NULL, copy, &error));
+  rmdir(copy);
+}
+
 static void test_observation(const chunkstore_store* store) {
   size_t count = 0, i, named = 0;
   chunkstore_statistic* statistics = chunkstore_statistics(store, &count);
@@ -268,12 +307,14 @@ int main(void) {
   CHECK(strlen(chunkstore_version()) > 0);
   OK(chunkstore_open(options, directory, &store, &error));
   test_points(store);
+  test_durability(store);
   test_batch(store);
   test_multi_get(store);
   test_scan(store);
   test_iterator(store);
   test_snapshot(store);
   test_maintenance(store);
+  test_backup(store, directory);
   test_observation(store);
   test_refusals(options, directory);
   OK(chunkstore_close(store, &error));

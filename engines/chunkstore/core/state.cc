@@ -1,5 +1,7 @@
 #include "core/state.h"
 
+#include <utility>
+
 namespace chunkstore {
 
 State::~State() {
@@ -24,6 +26,10 @@ Status State::fatal() const {
   return fatal_;
 }
 
+void State::Log(LogLevel level, const std::string& text) const {
+  if (options.logger != nullptr) options.logger->Log(level, directory + ": " + text);
+}
+
 void State::SetFatal(const Status& status) {
   {
     const kvdyno::MutexLock lock(error_mutex_);
@@ -35,6 +41,7 @@ void State::SetFatal(const Status& status) {
                                     status.ToString() + "); close it and open it again");
   }
   has_fatal.store(true, std::memory_order_release);
+  Log(LogLevel::kError, "no more writes are taken: " + status.ToString());
   room.NotifyAll();
 }
 
@@ -43,10 +50,16 @@ Status State::flush_error() const {
   return flush_error_;
 }
 
+// Logged when it changes: a flush is tried again many times a minute.
 void State::SetFlushError(const Status& status) {
+  Status before;
   {
     const kvdyno::MutexLock lock(error_mutex_);
-    flush_error_ = status;
+    before = std::exchange(flush_error_, status);
+  }
+  if (status.code() != before.code()) {
+    if (status.ok()) Log(LogLevel::kInfo, "flushing works again");
+    if (!status.ok()) Log(LogLevel::kWarning, "flush: " + status.ToString());
   }
   if (!status.ok()) counters.Add(Count::kBackgroundErrors);
   room.NotifyAll();

@@ -13,6 +13,7 @@
 #include "chunkstore/options.h"
 #include "concurrency/call_gate.h"
 #include "concurrency/slots.h"
+#include "core/budget.h"
 #include "core/chunk.h"
 #include "core/counters.h"
 #include "core/snapshots.h"
@@ -58,7 +59,8 @@ struct State {
   std::string directory;
   kvdyno::FileSystem* files = nullptr;
   LogPolicy log_policy;
-  SparePages spare_pages;  // of munks; before all that may hold some
+  std::unique_ptr<BudgetMember> shared_budget;  // null: the budget is the store's alone
+  SparePages spare_pages;                       // of munks; before all that may hold some
 
   // --- time
   std::atomic<Version> clock{0};  // the last version given out; grows under write_mutex
@@ -96,6 +98,9 @@ struct State {
   Status flush_error() const;
   void SetFlushError(const Status& status);
   std::atomic<bool> has_fatal{false};
+  // To Options::logger, if there is one: "<directory>: <text>".
+  void Log(LogLevel level, const std::string& text) const;
+
   // Closed: calls answer InvalidArgument. Every call is inside but a get of the newest value, which
   // looks at it pinned.
   CallGate gate;

@@ -19,7 +19,7 @@ void PublishStages(State* state, const StageList* list) {
   state->slots.RetireObject(state->stages.exchange(list));
 }
 
-Status Writer::Write(std::string_view payload, uint32_t count) {
+Status Writer::Write(std::string_view payload, uint32_t count, bool sync) {
   const CallGate::Call call(&state_.gate);
   if (!call.open()) return state_.ClosedError("write");
   if (state_.has_fatal.load(std::memory_order_relaxed)) return state_.fatal();
@@ -33,8 +33,7 @@ Status Writer::Write(std::string_view payload, uint32_t count) {
   if (Status status = Append(payload, count, &last); !status.ok()) return status;
   state_.counters.Add(Count::kPuts, count);
   state_.counters.Add(Count::kPutBytes, payload.size());
-  if (state_.options.durability != Durability::kSync) return Status::Ok();
-  if (Seeded(Bug::kSyncAcknowledgesEarly)) return Status::Ok();
+  if (!sync || Seeded(Bug::kSyncAcknowledgesEarly)) return Status::Ok();
   return CheckpointTo(last);
 }
 

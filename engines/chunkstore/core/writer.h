@@ -23,9 +23,9 @@ class Writer {
   Writer(State* state, std::function<Status()> work, std::function<void()> sealed)
       : state_(*state), work_(std::move(work)), sealed_(std::move(sealed)) {}
 
-  // `count` operations, encoded as in stage/record.h. Returns when the write is as durable as
-  // Options::durability promises. Of a closed store InvalidArgument.
-  Status Write(std::string_view payload, uint32_t count);
+  // `count` operations, encoded as in stage/record.h. With `sync` it returns when the write
+  // survives a power loss, else when it is in the ring. Of a closed store InvalidArgument.
+  Status Write(std::string_view payload, uint32_t count, bool sync);
 
   // Everything written before survives a power loss.
   Status Checkpoint();

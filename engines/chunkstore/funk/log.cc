@@ -60,6 +60,8 @@ Log::~Log() { delete directory_.load(); }
 
 void Log::MarkObsolete() const { space_->MarkObsolete(runs_); }
 
+std::shared_ptr<const void> Log::HoldRuns() const { return space_; }
+
 size_t Log::memory() const {
   const Directory* directory = directory_.load(std::memory_order_acquire);
   if (directory == nullptr) return 0;

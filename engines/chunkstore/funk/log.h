@@ -46,6 +46,8 @@ class Log {
   // The manifest does not refer to these runs any more. Their space goes back when nothing holds
   // this log, nor one that it was made from.
   void MarkObsolete() const;
+  // Keeps the runs on disk as long as it is held, as the log does, without the log's index.
+  std::shared_ptr<const void> HoldRuns() const;
 
   bool empty() const { return runs_.empty(); }
   // False for a recovered log without an index: the first read will read all of its runs, or the

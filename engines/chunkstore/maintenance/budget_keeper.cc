@@ -32,11 +32,12 @@ uint64_t ThreadCpuNs() {
 }  // namespace
 
 BudgetKeeper::BudgetKeeper(State* state, const Policy* policy, MunkKeeper* munks)
-    : state_(*state), policy_(*policy), munks_(*munks) {
+    : state_(*state), policy_(*policy), munks_(*munks), budget_(state->options.memory_budget) {
   const auto share = [](uint64_t size) {
     return CacheShare{size == Options::kAdaptive ? 0 : size, size == Options::kAdaptive};
   };
   const Options& options = state->options;
+  Share();
   arbiter_ = std::make_unique<Arbiter>(
       CacheBytes(), munks_.BytesOfAll(),
       CacheShares{share(options.munk_cache_size), share(options.row_cache_size),
@@ -58,9 +59,9 @@ bool BudgetKeeper::idle() const {
   return state_.options.background_threads > 0 && kvdyno::NowNs() - last_work_ns_ > kIdleNs;
 }
 
-// What is left for caches: the budget without the ring, the indexes and buffers of background work.
-// While there is no work, its buffers and the ring's free stages are lent to the caches.
-uint64_t BudgetKeeper::CacheBytes() const {
+// The ring, the indexes and buffers of background work. While there is no work, its buffers and the
+// ring's free stages are lent to the caches.
+uint64_t BudgetKeeper::TakenBytes() const {
   const Options& options = state_.options;
   // A reorganisation holds an output of up to twice the chunk size, a growing buffer's copy of it,
   // a group's logs, and reads tables ahead.
@@ -72,10 +73,23 @@ uint64_t BudgetKeeper::CacheBytes() const {
       idle() ? state_.ring->memory_in_use()
              : state_.ring->memory() +
                    buffers * static_cast<uint64_t>(std::max(options.background_threads, 1));
-  const uint64_t taken =
-      work + index_bytes_ + holes + ProcessReserve(options.memory_budget) + spare;
-  const uint64_t least = options.memory_budget / 16;
-  return taken + least < options.memory_budget ? options.memory_budget - taken : least;
+  return work + index_bytes_ + holes + ProcessReserve(options.memory_budget) + spare;
+}
+
+uint64_t BudgetKeeper::CacheBytes() const {
+  const uint64_t taken = TakenBytes();
+  const uint64_t least = state_.options.memory_budget / 16;
+  const uint64_t budget = budget_.load();
+  return taken + least < budget ? budget - taken : least;
+}
+
+// Munks of all data, and what the arbiter leaves the other caches, are all that caches can use.
+void BudgetKeeper::Share() {
+  if (state_.shared_budget == nullptr) return;
+  uint64_t reads = state_.counters.Sum(Count::kScans);
+  for (size_t i = 0; i < kServers; ++i) reads += state_.counters.Gets(static_cast<Served>(i));
+  const uint64_t useful = TakenBytes() + munks_.BytesOfAll() / 4 * 5;
+  budget_ = state_.shared_budget->Settle(reads - std::exchange(shared_reads_, reads), useful);
 }
 
 void BudgetKeeper::ApplyShares() {
@@ -120,6 +134,7 @@ void BudgetKeeper::Tick() {
   if (survey) {
     last_survey_ns_ = now;
     SurveyIndexes();
+    Share();
   }
   if (threads ? now - last_decision_ns_ > kDecisionNs : survey) {
     const double seconds = static_cast<double>(now - last_decision_ns_) * 1e-9;
@@ -129,7 +144,7 @@ void BudgetKeeper::Tick() {
   }
   if (!survey) return;
   FadeHeat();
-  if (threads) TrimHeap();
+  if (threads && state_.options.trim_heap) TrimHeap();
 }
 
 // `heat_share`: of a chunk's heat, what was read since the last decision. False: too few operations

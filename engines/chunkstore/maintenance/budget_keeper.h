@@ -23,12 +23,15 @@ class BudgetKeeper {
   // heat fades.
   void Tick();
 
+  uint64_t bytes() const { return budget_.load(); }  // the budget in force; from any thread
   uint64_t index_bytes() const { return index_bytes_.load(); }  // from any thread, as of a Tick
   uint64_t log_index_bytes() const { return log_index_bytes_; }
 
  private:
   bool idle() const;
+  uint64_t TakenBytes() const;  // by all but caches
   uint64_t CacheBytes() const;
+  void Share();  // with the other stores of a shared budget
   void ApplyShares();
   void SurveyIndexes();  // what indexes take in memory
   bool Decide(double heat_share);
@@ -39,6 +42,8 @@ class BudgetKeeper {
   const Policy& policy_;
   MunkKeeper& munks_;
   std::unique_ptr<Arbiter> arbiter_;
+  std::atomic<uint64_t> budget_;  // in force
+  uint64_t shared_reads_ = 0;     // up to the last Share
   uint64_t last_work_ns_ = 0;
   uint64_t last_survey_ns_ = 0;
   uint64_t last_decision_ns_ = 0;

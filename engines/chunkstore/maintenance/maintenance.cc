@@ -34,7 +34,7 @@ void Maintenance::Start(bool punch_gaps) {
   }
   if (punch_gaps) threads_.emplace_back([this] { state_.segments->PunchGaps(); });
   threads_.emplace_back([this] { RoundLoop(); });
-  if (state_.options.durability == Durability::kAsync) {
+  if (state_.options.durability != Durability::kNone) {
     threads_.emplace_back([this] { CheckpointLoop(); });
   }
 }
@@ -89,7 +89,13 @@ Status Maintenance::Round(bool* worked) {
   }
   const std::vector<Job> jobs = DueJobs();
   if (!jobs.empty()) {
-    job_error_ = Reorganise(jobs);
+    Status failed = Reorganise(jobs);
+    // A chunk that cannot be reorganised is tried again for good.
+    if (!failed.ok() && failed.code() != logged_) {
+      state_.Log(LogLevel::kWarning, "reorganise: " + failed.ToString());
+    }
+    logged_ = failed.code();
+    job_error_ = std::move(failed);
     *worked = true;
     SurveyDebt();
   }
@@ -184,6 +190,21 @@ Status Maintenance::FlushAll() {
   }
   drain_seconds_ = static_cast<double>(kvdyno::NowNs() - begin) * 1e-9;
   return failed;
+}
+
+// Ends under steady writes too: what was written after the call may stay in the ring.
+Status Maintenance::FlushStages() {
+  const Version until = state_.clock.load();
+  for (Status rotated = writer_.Rotate();;) {
+    if (!rotated.ok() && rotated.code() != Code::kBusy) return rotated;
+    const kvdyno::MutexLock one(state_.maintenance_mutex);
+    const auto oldest = flusher_.OldestSealed();
+    if (rotated.ok() && (oldest == nullptr || oldest->first() > until)) return rotated;
+    if (const Status fatal = state_.fatal(); !fatal.ok()) return fatal;
+    bool flushed = false;
+    if (Status status = FlushSealed(&flushed); !status.ok()) return status;
+    if (!rotated.ok()) rotated = writer_.Rotate();
+  }
 }
 
 Status Maintenance::FlushOldest() {

@@ -38,6 +38,8 @@ class Maintenance {
   Status Work();
   // Flushes everything written before, and reorganises until nothing is due.
   Status FlushAll();
+  // Flushes everything written before, and reorganises nothing.
+  Status FlushStages();
   // One stage, whatever else is due; for a store that is being opened.
   Status FlushOldest();
   // Flushes, and then pays what logs hold beyond the bound: the largest logs first.
@@ -57,6 +59,7 @@ class Maintenance {
   uint64_t munk_bytes() const { return munks_.bytes(); }
   uint64_t munks() const { return munks_.count(); }
   uint64_t index_bytes() const { return budget_.index_bytes(); }
+  uint64_t memory_budget() const { return budget_.bytes(); }
 
  private:
   bool stopped();  // the store is closing: loading anything would be wasted
@@ -84,6 +87,7 @@ class Maintenance {
   bool warmed_ KVDYNO_GUARDED_BY(state_.maintenance_mutex) = false;  // by the last round
   // The last chunk that could not be reorganised; what Flush reports.
   Status job_error_ KVDYNO_GUARDED_BY(state_.maintenance_mutex);
+  Code logged_ KVDYNO_GUARDED_BY(state_.maintenance_mutex) = Code::kOk;  // of the last job_error_
   uint64_t debt_limit_ = 0;  // as of the last SurveyDebt
   std::atomic<double> drain_seconds_{0};
   std::atomic<uint64_t> log_debt_{0};

@@ -1,6 +1,5 @@
 // Opening and closing: what is on disk becomes a State.
 #include <algorithm>
-#include <filesystem>
 #include <utility>
 
 #include "kvdyno/base/clock.h"
@@ -40,13 +39,18 @@ void StoreImpl::WakeMaintenance() {
 }
 
 StoreImpl::~StoreImpl() {
-  static_cast<void>(Close());
+  static_cast<void>(Close(CloseOptions{}));
   maintenance_.reset();
 }
 
 Status StoreImpl::Recover() {
   const uint64_t begin = kvdyno::NowNs();
   const Options& options = state_.options;
+  if (options.shared_budget != nullptr) {
+    const Status joined =
+        BudgetMember::Join(options.shared_budget, options.memory_budget, &state_.shared_budget);
+    if (!joined.ok()) return joined;
+  }
   if (const Status status = OpenManifest(); !status.ok()) return status;
   recovery_.clean = state_.manifest->state().clean;
 
@@ -67,10 +71,18 @@ Status StoreImpl::Recover() {
   if (const Status status = RecoverRing(); !status.ok()) return status;
   recovery_.seconds = static_cast<double>(kvdyno::NowNs() - begin) * 1e-9;
   maintenance_->SurveyDebt();
+  LogRecovery();
   state_.gate.Open();
   if (options.read_only) return Status::Ok();
   maintenance_->Start(!recovery_.clean);
   return Status::Ok();
+}
+
+void StoreImpl::LogRecovery() const {
+  std::string found;
+  static_cast<void>(GetProperty("recovery", &found));
+  const LogLevel level = recovery_.dropped_bytes > 0 ? LogLevel::kWarning : LogLevel::kInfo;
+  state_.Log(level, "opened; " + found);
 }
 
 Status StoreImpl::OpenManifest() {
@@ -98,10 +110,7 @@ Status StoreImpl::OpenManifest() {
         (options.read_only ? "a read-only open creates nothing" : "create_if_missing is off"));
   }
   // The directory's own entry must survive, or all that is put into it does not.
-  const std::string parent = std::filesystem::path(directory + "/.").parent_path().parent_path();
-  if (const Status status = files->SyncDirectory(parent.empty() ? "." : parent); !status.ok()) {
-    return status;
-  }
+  if (const Status status = kvdyno::SyncParent(files, directory); !status.ok()) return status;
   return Manifest::Create(files, directory, &state_.manifest);
 }
 
@@ -255,7 +264,7 @@ Status StoreImpl::BeginEpoch(const RingRecovery& ring) {
   }
 }
 
-Status StoreImpl::Close() {
+Status StoreImpl::Close(const CloseOptions& options) {
   if (!state_.gate.Close()) return Status::Ok();
   state_.room.NotifyAll();
   state_.gate.WaitForCalls();
@@ -264,7 +273,9 @@ Status StoreImpl::Close() {
   if (!state_.options.read_only) {
     maintenance_->Stop();
     status = state_.fatal();
-    if (status.ok()) status = maintenance_->FlushAll();
+    if (status.ok()) {
+      status = options.reorganise ? maintenance_->FlushAll() : maintenance_->FlushStages();
+    }
     if (status.ok()) {
       Edit edit;
       edit.has_clean = true;
@@ -276,6 +287,8 @@ Status StoreImpl::Close() {
     }
   }
   lock_.reset();
+  state_.Log(status.ok() ? LogLevel::kInfo : LogLevel::kError,
+             status.ok() ? "closed" : "close: " + status.ToString());
   return status;
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "chunkstore/shared_budget.h"
 #include "core/budget.h"
 #include "kvdyno/base/file_system.h"
 #include "kvdyno/base/units.h"
@@ -119,7 +120,8 @@ Status ResolveOptions(const Options& given, uint64_t cap, Options* resolved) {
   Options& options = *resolved;
   options = given;
   if (options.memory_budget == Options::kAuto) {
-    options.memory_budget = std::max(cap / 8 * 7, Options::kLeastBudget);
+    const uint64_t all = given.shared_budget ? given.shared_budget->bytes() / 8 : cap / 8 * 7;
+    options.memory_budget = std::max(all, Options::kLeastBudget);
   }
   const uint64_t budget = options.memory_budget;
   if (options.stage_size == Options::kAuto) {

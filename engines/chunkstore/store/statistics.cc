@@ -104,7 +104,7 @@ std::vector<Statistic> StoreImpl::GetStatistics() const {
       maintenance_->munk_bytes() + row_bytes + block_bytes + stage_bytes +
           maintenance_->index_bytes(),
       "byte", false);
-  add("memory_budget", state_.options.memory_budget, "byte", false);
+  add("memory_budget", maintenance_->memory_budget(), "byte", false);
   {
     Slots::Pin pin(const_cast<Slots*>(&state_.slots));
     add("chunks", state_.map().size(), "count", false);

@@ -8,6 +8,7 @@
 #include "hooks/moments.h"
 #include "hooks/seeded_bugs.h"
 #include "stage/record.h"
+#include "store/backup.h"
 
 namespace chunkstore {
 
@@ -46,40 +47,53 @@ Status StoreImpl::CheckWritable(const char* operation, size_t key_bytes, size_t 
   return Status::Ok();
 }
 
+// A ring in memory keeps no promise: there the chunks must.
+Status StoreImpl::Append(const WriteOptions& options, std::string_view payload, uint32_t count) {
+  const bool in_memory = state_.options.durability == Durability::kNone;
+  const Durability wanted = options.durability.value_or(state_.options.durability);
+  const bool sync = wanted == Durability::kSync && !in_memory;
+  const Status status = writer_.Write(payload, count, sync);
+  if (!status.ok() || !in_memory || wanted == Durability::kNone) return status;
+  const CallGate::Call call(&state_.gate);
+  if (!call.open()) return state_.ClosedError("write");
+  return maintenance_->FlushStages();
+}
+
 // Small operations are encoded on the stack.
-Status StoreImpl::WriteOne(EntryType type, std::string_view key, std::string_view value) {
+Status StoreImpl::WriteOne(const WriteOptions& options, EntryType type, std::string_view key,
+                           std::string_view value) {
   const size_t bytes = OperationBytes(key, value);
   std::array<char, 2048> small;
   if (bytes <= small.size()) {
     const char* end = StoreOperation(small.data(), type, key, value);
-    return writer_.Write({small.data(), static_cast<size_t>(end - small.data())}, 1);
+    return Append(options, {small.data(), static_cast<size_t>(end - small.data())}, 1);
   }
   std::string large;
   AppendOperation(&large, type, key, value);
-  return writer_.Write(large, 1);
+  return Append(options, large, 1);
 }
 
-Status StoreImpl::Put(std::string_view key, std::string_view value) {
+Status StoreImpl::Put(const WriteOptions& options, std::string_view key, std::string_view value) {
   if (Status status = CheckWritable("put", key.size(), value.size()); !status.ok()) return status;
-  return WriteOne(EntryType::kValue, key, value);
+  return WriteOne(options, EntryType::kValue, key, value);
 }
 
-Status StoreImpl::Delete(std::string_view key) {
+Status StoreImpl::Delete(const WriteOptions& options, std::string_view key) {
   if (Status status = CheckWritable("delete", key.size(), 0); !status.ok()) return status;
-  return WriteOne(EntryType::kDeletion, key, {});
+  return WriteOne(options, EntryType::kDeletion, key, {});
 }
 
-Status StoreImpl::Write(const chunkstore::WriteBatch& batch) {
+Status StoreImpl::Write(const WriteOptions& options, const chunkstore::WriteBatch& batch) {
   Status status = CheckWritable("write", batch.largest_key_, batch.largest_value_);
   if (!status.ok() || batch.count_ == 0) return status;
   if (Seeded(Bug::kBatchNotAtomic)) {
     OperationReader operations(batch.operations_, 1);
     for (Entry entry; status.ok() && operations.Next(&entry);) {
-      status = WriteOne(entry.type, entry.key, entry.value);
+      status = WriteOne(options, entry.type, entry.key, entry.value);
     }
     return status;
   }
-  return writer_.Write(batch.operations_, static_cast<uint32_t>(batch.count_));
+  return Append(options, batch.operations_, static_cast<uint32_t>(batch.count_));
 }
 
 Status StoreImpl::Get(const ReadOptions& options, std::string_view key, std::string* value) {
@@ -158,7 +172,7 @@ std::unique_ptr<Snapshot> StoreImpl::GetSnapshot() {
 Status StoreImpl::Checkpoint() {
   const CallGate::Call call(&state_.gate);
   if (Status status = CheckWritable("checkpoint", 0, 0); !status.ok()) return status;
-  return state_.options.durability == Durability::kNone ? maintenance_->FlushAll()
+  return state_.options.durability == Durability::kNone ? maintenance_->FlushStages()
                                                         : writer_.Checkpoint();
 }
 
@@ -178,6 +192,29 @@ Status StoreImpl::Compact() {
   const CallGate::Call call(&state_.gate);
   if (Status status = CheckWritable("compact", 0, 0); !status.ok()) return status;
   return maintenance_->CompactAll();
+}
+
+Status StoreImpl::Backup(const std::string& directory) {
+  const CallGate::Call call(&state_.gate);
+  if (Status status = CheckWritable("back up", 0, 0); !status.ok()) return status;
+  if (Status status = maintenance_->FlushStages(); !status.ok()) return status;
+  const auto check = [this] {
+    return state_.gate.closed() ? state_.ClosedError("back up") : Status::Ok();
+  };
+  BackupSource source{state_.segments.get(), {}, check};
+  std::vector<std::shared_ptr<const void>> held;
+  {
+    const kvdyno::MutexLock one(state_.maintenance_mutex);
+    source.state = state_.manifest->state();
+    for (const Chunk* chunk : state_.map().chunks()) {
+      held.push_back(chunk->funk().table);
+      held.push_back(chunk->funk().log->HoldRuns());
+    }
+  }
+  Status status = WriteBackup(std::move(source), state_.files, directory);
+  state_.Log(status.ok() ? LogLevel::kInfo : LogLevel::kWarning,
+             "back up to " + directory + ": " + (status.ok() ? "done" : status.ToString()));
+  return status;
 }
 
 }  // namespace chunkstore

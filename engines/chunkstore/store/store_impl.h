@@ -21,10 +21,10 @@ class StoreImpl final : public Store {
   ~StoreImpl() override;
   Status Recover();
 
-  Status Close() override;
-  Status Put(std::string_view key, std::string_view value) override;
-  Status Delete(std::string_view key) override;
-  Status Write(const chunkstore::WriteBatch& batch) override;
+  Status Close(const CloseOptions& options) override;
+  Status Put(const WriteOptions& options, std::string_view key, std::string_view value) override;
+  Status Delete(const WriteOptions& options, std::string_view key) override;
+  Status Write(const WriteOptions& options, const chunkstore::WriteBatch& batch) override;
   Status Get(const ReadOptions& options, std::string_view key, std::string* value) override;
   void MultiGet(const ReadOptions& options, const std::vector<std::string_view>& keys,
                 std::vector<std::string>* values, std::vector<Status>* statuses) override;
@@ -35,6 +35,7 @@ class StoreImpl final : public Store {
   Status Flush() override;
   Status PayDebt(uint64_t log_bytes_max) override;
   Status Compact() override;
+  Status Backup(const std::string& directory) override;
   std::vector<Statistic> GetStatistics() const override;
   bool GetProperty(std::string_view name, std::string* value) const override;
   Status VerifyChecksums(CheckReport* report) override;
@@ -46,12 +47,15 @@ class StoreImpl final : public Store {
   void WakeMaintenance();
   Status OpenManifest();
   void OpenWarmth();
+  void LogRecovery() const;
   void BuildChunks();
   Status RecoverRing() KVDYNO_UNSHARED;
   Status BeginEpoch(const RingRecovery& ring) KVDYNO_UNSHARED;
 
   Status CheckWritable(const char* operation, size_t key_bytes, size_t value_bytes) const;
-  Status WriteOne(EntryType type, std::string_view key, std::string_view value);
+  Status WriteOne(const WriteOptions& options, EntryType type, std::string_view key,
+                  std::string_view value);
+  Status Append(const WriteOptions& options, std::string_view payload, uint32_t count);
   Status ScanBackwards(const ScanOptions& options, const RowFunction& row);
   uint64_t UnflushedBytes() const;  // of records in the ring
   std::string StatsTable() const;

@@ -174,6 +174,7 @@ TEST(Size, FreedPagesOfTheHeapGoBack) {
   const ScratchDirectory scratch(".");
   Options options;
   options.memory_budget = Options::kLeastBudget;
+  options.trim_heap = true;
   std::unique_ptr<Store> store;
   ASSERT_TRUE(Store::Open(options, scratch.path() + "/store", &store).ok());
   constexpr size_t kPieces = 64 << 10, kPieceBytes = 1000, kStays = 32;

@@ -225,6 +225,7 @@ Verdict CheckMemory(const CheckOptions& check) {
   Options options;
   options.memory_budget = check.count;
   options.background_threads = 1;
+  options.trim_heap = true;
   ::malloc_trim(0);  // what earlier tests have freed
   const MemoryWatch watch(directory);
   std::unique_ptr<Store> store;

@@ -40,6 +40,7 @@ typedef enum chunkstore_code {
 } chunkstore_code;
 
 typedef struct chunkstore_options chunkstore_options;
+typedef struct chunkstore_budget chunkstore_budget;
 typedef struct chunkstore_store chunkstore_store;
 typedef struct chunkstore_batch chunkstore_batch;
 typedef struct chunkstore_snapshot chunkstore_snapshot;
@@ -82,6 +83,22 @@ chunkstore_code chunkstore_options_set(chunkstore_options* options, const char* 
  * unknown name. */
 char* chunkstore_options_get(const chunkstore_options* options, const char* name);
 
+/* Called for what happens beside the answers of calls: opening, closing, writes that recovery
+ * dropped, background work that fails or works again. A few lines a minute at most. From any thread,
+ * several at once; must not call the store. `level` 0: information, 1: warning, 2: error. */
+typedef void (*chunkstore_log_function)(void* context, int level, const char* line);
+
+/* `context` must live as long as every store that is opened with these options. */
+void chunkstore_options_set_log(chunkstore_options* options, chunkstore_log_function log,
+                                void* context);
+
+/* Memory that several stores share: each has memory_budget of it for good ("auto": an eighth), the
+ * rest follows their reads. */
+chunkstore_budget* chunkstore_budget_new(uint64_t bytes);
+/* Stores that use it keep it alive. */
+void chunkstore_budget_free(chunkstore_budget* budget);
+void chunkstore_options_set_budget(chunkstore_options* options, const chunkstore_budget* budget);
+
 /* --- a store's life */
 
 /* Opens the store in an existing directory, or makes one there. `options` null: all defaults. Close
@@ -94,6 +111,9 @@ chunkstore_code chunkstore_open(const chunkstore_options* options, const char* d
 /* Flushes and releases everything; the handle is gone, also after an error. No other call may be
  * running. */
 chunkstore_code chunkstore_close(chunkstore_store* store, char** error);
+
+/* The same, quicker: chunks that are due for reorganisation wait for the next open. */
+chunkstore_code chunkstore_close_soon(chunkstore_store* store, char** error);
 
 /* Salvages what is readable of a store that does not open, and leaves a store that does. *report
  * (may be null) is a text that says what was lost, empty when nothing was; free with
@@ -108,12 +128,21 @@ chunkstore_code chunkstore_destroy(const chunkstore_options* options, const char
 
 /* --- writes */
 
-chunkstore_code chunkstore_put(chunkstore_store* store, const char* key, size_t key_size,
-                               const char* value, size_t value_size, char** error);
+/* What a write promises once it has returned. */
+typedef enum chunkstore_durability {
+  CHUNKSTORE_AS_OPENED = 0, /* what the option "durability" promises */
+  CHUNKSTORE_NONE = 1,      /* it is in memory */
+  CHUNKSTORE_ASYNC = 2,     /* it survives the process's death */
+  CHUNKSTORE_SYNC = 3       /* it survives a power loss */
+} chunkstore_durability;
+
+chunkstore_code chunkstore_put(chunkstore_store* store, chunkstore_durability durability,
+                               const char* key, size_t key_size, const char* value,
+                               size_t value_size, char** error);
 
 /* Deleting an absent key is OK. */
-chunkstore_code chunkstore_delete(chunkstore_store* store, const char* key, size_t key_size,
-                                  char** error);
+chunkstore_code chunkstore_delete(chunkstore_store* store, chunkstore_durability durability,
+                                  const char* key, size_t key_size, char** error);
 
 /* Writes that happen together, or after a crash not at all. Free with chunkstore_batch_free; may be
  * written again, and cleared and filled anew. */
@@ -124,8 +153,8 @@ void chunkstore_batch_put(chunkstore_batch* batch, const char* key, size_t key_s
 void chunkstore_batch_delete(chunkstore_batch* batch, const char* key, size_t key_size);
 void chunkstore_batch_clear(chunkstore_batch* batch);
 size_t chunkstore_batch_count(const chunkstore_batch* batch);
-chunkstore_code chunkstore_write(chunkstore_store* store, const chunkstore_batch* batch,
-                                 char** error);
+chunkstore_code chunkstore_write(chunkstore_store* store, chunkstore_durability durability,
+                                 const chunkstore_batch* batch, char** error);
 
 /* --- reads */
 
@@ -205,6 +234,10 @@ chunkstore_code chunkstore_pay_debt(chunkstore_store* store, uint64_t log_bytes_
 
 /* Reorganises every chunk: no logs are left, nothing superseded stays. */
 chunkstore_code chunkstore_compact(chunkstore_store* store, char** error);
+
+/* Makes a store of its own in `directory`, which must be empty or not exist: everything written
+ * before the call. Reads and writes go on. After an error nothing is left there. */
+chunkstore_code chunkstore_backup(chunkstore_store* store, const char* directory, char** error);
 
 /* Reads every block of every live file. *problems is their number; *report (may be null) holds one
  * a line and is to be freed with chunkstore_free. OK also when problems were found. */

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <string_view>
 
 namespace kvdyno {
 class FileSystem;
@@ -20,6 +22,18 @@ enum class Durability : uint8_t {
   // It survives a power loss.
   kSync,
 };
+
+// What happens beside the answers of calls: a store was opened or closed, recovery dropped writes,
+// background work fails or works again. A few lines a minute at most, none of them per operation.
+enum class LogLevel : uint8_t { kInfo, kWarning, kError };
+class Logger {
+ public:
+  virtual ~Logger() = default;
+  // One line, without a newline. From any thread, several at once. Must not call the store.
+  virtual void Log(LogLevel level, std::string_view line) = 0;
+};
+
+class SharedBudget;
 
 // How a read finds a key in a chunk's log.
 enum class LogLookup : uint8_t {
@@ -55,7 +69,15 @@ struct Options {
   // Bytes for everything that the store holds, what its allocations take of the process's resident
   // set and, with direct input/output, the page cache that it causes included; 32 MiB and more.
   // kAuto: seven eighths of the memory cap of the process's cgroup, or of the machine's memory.
+  // With a shared budget: what this store is sized for, and gets whatever the others need; kAuto is
+  // an eighth of it.
   uint64_t memory_budget = kAuto;
+  // Null: the budget is this store's alone. See chunkstore/shared_budget.h.
+  std::shared_ptr<SharedBudget> shared_budget;
+  // Returns free pages of the process's heap to the machine once a second (malloc_trim), for a
+  // hundredth of a CPU at most. Without it the C library may keep a quarter of the budget on top of
+  // it, because indexes of all sizes come and go. Off: the heap is the host's.
+  bool trim_heap = false;
   // Bytes of whole chunks held in memory, of single rows and of table blocks; 0 has no such
   // cache, kAdaptive shares what is left of the budget among those that are adaptive.
   uint64_t munk_cache_size = kAdaptive;
@@ -101,6 +123,8 @@ struct Options {
   // themselves, in a fixed order; for tests that must be repeatable.
   int background_threads = 1;
 
+  // Not owned, must outlive the store; null: nothing is logged.
+  Logger* logger = nullptr;
   // Not owned, must outlive the store; null: the machine's own.
   kvdyno::FileSystem* file_system = nullptr;
 };

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,6 +42,18 @@ class WriteBatch {
   std::string operations_;  // as in a stage's record, see stage/record.h
   size_t count_ = 0;
   size_t largest_key_ = 0, largest_value_ = 0;
+};
+
+struct WriteOptions {
+  // What this write promises once it has returned; none: what Options::durability promises. kSync in
+  // a store without a staging file (Options::durability kNone), like kAsync there, flushes the ring.
+  std::optional<Durability> durability;
+};
+
+struct CloseOptions {
+  // False: quicker. The ring is flushed, and chunks that are due for reorganisation wait for the
+  // next open.
+  bool reorganise = true;
 };
 
 // A moment of the store. Reads at a snapshot see exactly what was written before it. Release it:
@@ -130,11 +143,16 @@ class Store {
   // Waits for calls in other threads, scans and iterators' movements among them; flushes and
   // releases everything. Afterwards every other call answers InvalidArgument. Closing again is Ok
   // and does nothing. Not from inside a scan's row function.
-  virtual Status Close() = 0;
+  virtual Status Close(const CloseOptions& options) = 0;
+  Status Close() { return Close(CloseOptions{}); }
 
-  virtual Status Put(std::string_view key, std::string_view value) = 0;
-  virtual Status Delete(std::string_view key) = 0;  // of an absent key: Ok
-  virtual Status Write(const WriteBatch& batch) = 0;
+  virtual Status Put(const WriteOptions& options, std::string_view key, std::string_view value) = 0;
+  // Of an absent key: Ok.
+  virtual Status Delete(const WriteOptions& options, std::string_view key) = 0;
+  virtual Status Write(const WriteOptions& options, const WriteBatch& batch) = 0;
+  Status Put(std::string_view key, std::string_view value) { return Put({}, key, value); }
+  Status Delete(std::string_view key) { return Delete(WriteOptions{}, key); }
+  Status Write(const WriteBatch& batch) { return Write(WriteOptions{}, batch); }
 
   // NotFound leaves *value unspecified. *value's capacity is reused.
   virtual Status Get(const ReadOptions& options, std::string_view key, std::string* value) = 0;
@@ -163,6 +181,13 @@ class Store {
   virtual Status PayDebt(uint64_t log_bytes_max) = 0;
   // Reorganises every chunk: no logs are left, nothing superseded stays.
   virtual Status Compact() = 0;
+
+  // A store of its own in `directory`, which is made, or is empty: everything written before the
+  // call, up to one moment of it. Reads and writes go on. What is superseded meanwhile keeps its
+  // space until the call returns. The copy is durable and closed; damaged blocks are copied as they
+  // are, for VerifyChecksums to find. InvalidArgument for a directory that holds anything. After an
+  // error, or a Close in another thread, which ends the call early, nothing is left there.
+  virtual Status Backup(const std::string& directory) = 0;
 
   virtual std::vector<Statistic> GetStatistics() const = 0;
   // "stats" (a table for people), "chunks" (one line each), "recovery", "num-chunks"; false for an

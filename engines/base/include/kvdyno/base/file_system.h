@@ -120,6 +120,8 @@ class FileSystem {
 
 // Conveniences over the interface.
 Status ReadWholeFile(FileSystem* files, const std::string& path, std::string* content);
+// The entry of a directory itself survives a power loss.
+Status SyncParent(FileSystem* files, const std::string& directory);
 // Writes `path`.new, syncs it, renames it over `path` and syncs the directory: the old content or
 // the new, never a mixture.
 Status ReplaceFile(FileSystem* files, const std::string& directory, const std::string& name,

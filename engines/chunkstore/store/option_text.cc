@@ -1,4 +1,4 @@
-#include "capi/option_text.h"
+#include "chunkstore/option_text.h"
 
 #include <array>
 #include <charconv>
@@ -37,6 +37,7 @@ constexpr std::array kFields = {
     Field{"durability", &Options::durability},
     Field{"checkpoint_interval_s", &Options::checkpoint_interval_s},
     Field{"memory_budget", Auto(&Options::memory_budget)},
+    Field{"trim_heap", &Options::trim_heap},
     Field{"munk_cache_size", Adaptive(&Options::munk_cache_size)},
     Field{"row_cache_size", Adaptive(&Options::row_cache_size)},
     Field{"block_cache_size", Adaptive(&Options::block_cache_size)},
