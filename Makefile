@@ -20,7 +20,7 @@ ENGINES_READY = $(if $(filter docker,$(RUNNER)),images-needed,engines-needed)
 KVDYNO := .venv/bin/kvdyno
 PY := .venv/bin/python
 
-.PHONY: help experiment plan test test-cpp test-python lint tidy locks format prose sanitize bench-driver bench-chunkstore bench-reads stress fuzz \
+.PHONY: help experiment plan test test-cpp test-python lint tidy locks format prose sanitize aarch64 bench-driver bench-chunkstore bench-reads stress fuzz \
         engines engines-needed engines-test images images-needed harness-image clean-room packages venv build tests-built lock doctor clean distclean
 
 help:  ## List the targets
@@ -71,6 +71,16 @@ sanitize: packages  ## Build with sanitizers and run the C++ tests under them
 	  cmake --preset $$preset >/dev/null && cmake --build --preset $$preset -j $(JOBS) && \
 	  ctest --test-dir build-$$preset --output-on-failure -j $(JOBS) || exit 1; \
 	done
+
+# Without the trust room, whose random tests run long enough on their own machine.
+aarch64: packages  ## Build the chunk store for aarch64 and run its tests under QEMU (minutes)
+	@harness/setup.sh aarch64
+	@cmake -S /usr/src/googletest -B build-aarch64/googletest-build -G Ninja --toolchain $(CURDIR)/engines/aarch64.cmake \
+	  --install-prefix $(CURDIR)/build-aarch64/googletest >/dev/null
+	@cmake --build build-aarch64/googletest-build -j $(JOBS) --target install >/dev/null
+	@cmake --preset aarch64 --log-level=WARNING >/dev/null
+	@cmake --build build-aarch64 -j $(JOBS) --target chunkstore-tests
+	@ctest --test-dir build-aarch64 --output-on-failure -j $(JOBS) -R '^(chunkstore\.|Crc32c)' -E package
 
 bench-driver: build  ## Measure the driver's own cost beside the engines' (nothing else may run)
 	@$(PY) engines/driver/bench/bench_driver.py --binaries build/bin
@@ -145,7 +155,7 @@ lock:  ## Resolve the Python requirements into the lock file (needs uv)
 	  --no-emit-find-links --custom-compile-command "make lock" harness/requirements-dev.in -o harness/requirements.lock
 
 clean:  ## Remove builds, stores and snapshots; keep results
-	@rm -rf build build-asan build-tsan build-debug .kvdyno/work .kvdyno/snapshots .kvdyno/snapshots-uncapped
+	@rm -rf build build-asan build-tsan build-debug build-aarch64 .kvdyno/work .kvdyno/snapshots .kvdyno/snapshots-uncapped
 
 distclean: clean  ## Remove all that set-up made as well; keep results
 	@rm -rf .venv .kvdyno

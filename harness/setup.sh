@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Sets up what kvdyno needs on Debian or Ubuntu, each step once: `setup.sh packages` installs system
 # packages, `setup.sh venv` makes the Python environment, `setup.sh docker` sees to it that a Docker
-# Engine answers, `setup.sh versions` installs what building versions of engines needs. A stamp that holds the step's inputs says that it is done. Without root it names the
+# Engine answers, `setup.sh versions` installs what building versions of engines needs,
+# `setup.sh aarch64` what cross-compiling needs. A stamp that holds the step's inputs says that it is done. Without root it names the
 # missing packages and goes on with what it can.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -130,12 +131,20 @@ give_up() {  # give_up REASON
   exit 1
 }
 
-versions() {  # versions [ARGUMENT...]: what `kvdyno engines build ARGUMENT...` needs
+need() {  # need PACKAGE...: installs those that are missing, or asks for them
   local missing
-  # shellcheck disable=SC2046 # a list of words
-  mapfile -t missing < <(missing_of $(.venv/bin/kvdyno engines packages "$@" | with_new_cargo))
+  mapfile -t missing < <(missing_of "$@")
   if [ "${#missing[@]}" = 0 ]; then return; fi
   if as_root true 2>/dev/null; then install "${missing[@]}"; else ask_for "${missing[@]}"; fi
+}
+
+versions() {  # versions [ARGUMENT...]: what `kvdyno engines build ARGUMENT...` needs
+  # shellcheck disable=SC2046 # a list of words
+  need $(.venv/bin/kvdyno engines packages "$@" | with_new_cargo)
+}
+
+aarch64() {  # a cross compiler, and what runs its programs here
+  need g++-aarch64-linux-gnu qemu-user-static
 }
 
 with_new_cargo() {  # Debian 12's package cargo is too old for its own registry; cargo-web is kept up to date
@@ -143,7 +152,7 @@ with_new_cargo() {  # Debian 12's package cargo is too old for its own registry;
 }
 
 case "${1:-}" in
-  packages | venv | docker) "$1" ;;
+  packages | venv | docker | aarch64) "$1" ;;
   versions) shift; versions "$@" ;;
-  *) echo "usage: setup.sh packages|venv|docker|versions" >&2; exit 2 ;;
+  *) echo "usage: setup.sh packages|venv|docker|aarch64|versions" >&2; exit 2 ;;
 esac

@@ -9,8 +9,10 @@
 #if defined(__x86_64__)
 #include <nmmintrin.h>
 #include <wmmintrin.h>
-#elif defined(__ARM_FEATURE_CRC32)
+#elif defined(__aarch64__)
 #include <arm_acle.h>
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
 #endif
 
 namespace kvdyno {
@@ -118,9 +120,9 @@ __attribute__((target("sse4.2,pclmul"))) uint32_t ExtendBySse42(uint32_t state,
   return narrow;
 }
 
-#elif defined(__ARM_FEATURE_CRC32)
+#elif defined(__aarch64__)
 
-uint32_t ExtendByArm(uint32_t state, std::string_view bytes) {
+__attribute__((target("+crc"))) uint32_t ExtendByArm(uint32_t state, std::string_view bytes) {
   const char* at = bytes.data();
   size_t left = bytes.size();
   for (; left >= 8; at += 8, left -= 8) state = __crc32cd(state, LoadFixed<uint64_t>(at));
@@ -135,8 +137,8 @@ Crc32cWay Fastest() {
   if (__builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul")) {
     return {"sse4.2", ExtendBySse42};
   }
-#elif defined(__ARM_FEATURE_CRC32)
-  return {"arm crc32", ExtendByArm};
+#elif defined(__aarch64__)
+  if ((::getauxval(AT_HWCAP) & HWCAP_CRC32) != 0) return {"arm crc32", ExtendByArm};
 #endif
   return {"table", ExtendByTable};
 }
