@@ -145,8 +145,11 @@ Status Ring::Recovery::MapOrHold(const Candidate& candidate, const std::string& 
   if (ring_->options_.read_only) {
     slot.held.reset(new char[content.size()]);
     std::memcpy(slot.held.get(), content.data(), content.size());
-  } else if (Status status = files_->Map(slot.path, content.size(), &slot.file); !status.ok()) {
-    return status;
+  } else {
+    Status status = files_->Map(slot.path, content.size(), &slot.file);
+    // A page that cannot be had is an error now, and no signal when a read comes to it.
+    if (status.ok()) status = slot.file->Populate(0, content.size());
+    if (!status.ok()) return status;
   }
   slot.size = content.size();
   slot.busy = true;

@@ -87,6 +87,19 @@ TEST_F(RingTest, EmptyStagesDoNotComeBack) {
   EXPECT_EQ(store_.recovery().sequence, 1u);
 }
 
+// Pages are mapped before they are read: one that the medium does not give is no signal.
+TEST_F(RingTest, AStageWhosePagesCannotBeMappedIsAnError) {
+  ASSERT_TRUE(store_.Write({Put("key", 10)}).ok());
+  store_.Close();
+  faults_.SetPlan([](const kvdyno::testing::Call& call) {
+    return call.name == "populate mapping" ? Status::IoError("bad medium") : Status::Ok();
+  });
+  EXPECT_EQ(store_.Open().message(), "bad medium");
+  faults_.SetPlan(nullptr);
+  ASSERT_TRUE(store_.Open().ok());
+  EXPECT_TRUE(Has("key", 10));
+}
+
 TEST_F(RingTest, SpilledPayloads) {
   ASSERT_TRUE(store_.Write({Put("small", 10)}).ok());
   ASSERT_TRUE(store_.Write({Put("large", 3 * kStageSize), Put("also", 5)}).ok());
