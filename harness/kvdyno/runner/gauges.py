@@ -17,8 +17,9 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from kvdyno.model.owner import owned_name
+
 from .disk import files_below, nearest_existing, remove_tree
-from .owner import owned_name
 
 Gauge = float | None
 

@@ -11,6 +11,7 @@ from types import TracebackType
 
 from kvdyno.errors import HostError, Interrupted
 from kvdyno.model.engine import RunnerName
+from kvdyno.model.owner import is_leftover, owned_name
 from kvdyno.model.point import Dataset, Point, Run
 from kvdyno.model.project import Project
 from kvdyno.model.record import Failure, Record
@@ -23,7 +24,6 @@ from .environment import Surveyor
 from .gauges import Gauges
 from .imitation import Imitation, demand_accounted_write_back, release
 from .loads import Loads, LoadSink
-from .owner import is_leftover, owned_name
 from .snapshots import Snapshot, Snapshots
 from .throttle import cannot_limit
 from .warden import choose_warden, remove_leftover_containers

@@ -13,9 +13,9 @@ from fakes.projects import make_project
 
 from kvdyno import pipeline
 from kvdyno.errors import EngineError, UsageError
+from kvdyno.model.owner import LABEL_OWNER, LABEL_PIDS, process_ids
 from kvdyno.model.project import Project
 from kvdyno.model.sources import source_sha256
-from kvdyno.runner import docker
 from kvdyno.store import lock
 
 from .test_sweep import Diary
@@ -104,7 +104,7 @@ def test_an_upstream_binary_is_refused(project: Project) -> None:
 def test_a_local_sweep_removes_containers_that_a_killed_one_left(
     project: Project, client: DockerClient
 ) -> None:
-    labels = {docker.LABEL_OWNER: "kvdyno-dead-4194305-77", docker.LABEL_PIDS: docker.process_ids()}
+    labels = {LABEL_OWNER: "kvdyno-dead-4194305-77", LABEL_PIDS: process_ids()}
     image = make_image(client, source=source_sha256(project, NAME))
     name = client.containers.create(image, labels=labels).name
     assert name in pipeline.clean(project, snapshots=False)

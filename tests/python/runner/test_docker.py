@@ -22,6 +22,7 @@ from fakes.containers import NAME, PrivateEngine, make_image
 
 from kvdyno.errors import EngineError, HostError, Interrupted
 from kvdyno.model.image import driver_path
+from kvdyno.model.owner import LABEL_OWNER, LABEL_PIDS, owned_name, process_ids
 from kvdyno.model.point import Point, Run
 from kvdyno.model.project import Project
 from kvdyno.model.record import Record
@@ -30,8 +31,6 @@ from kvdyno.runner import LocalRunner, Progress
 from kvdyno.runner import docker as docker_module
 from kvdyno.runner import docker_cage as cage_module
 from kvdyno.runner.cage import wait_until
-from kvdyno.runner.docker import LABEL_OWNER, LABEL_PIDS, process_ids
-from kvdyno.runner.owner import owned_name
 
 from .conftest import MIB, Sink
 from .test_killed import start_harness
