@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import requests
 from docker.errors import APIError, DockerException, ImageNotFound, NotFound
+from docker.types import Mount
 
 from kvdyno.errors import EngineError, HostError
 from kvdyno.model.docker_engine import connect
@@ -124,10 +125,11 @@ class DockerCage:
             user=self._confines.user,
             userns_mode=self._confines.userns_mode,
             environment={"LC_ALL": "C"},
-            volumes={
-                str(task.store): {"bind": DATA, "mode": "rw"},
-                str(task.output): {"bind": OUTPUT, "mode": "rw"},
-            },
+            # Unlike volumes, whose parts colons separate, mounts take any path.
+            mounts=[
+                Mount(DATA, str(task.store), type="bind"),
+                Mount(OUTPUT, str(task.output), type="bind"),
+            ],
             tmpfs=_SCRATCH,
             read_only=True,
             cap_drop=["ALL"],

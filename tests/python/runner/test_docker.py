@@ -213,6 +213,17 @@ def test_a_removed_container_is_told(client: DockerClient, execute: Execute) -> 
     assert "removed from outside" in record.failure.reason
 
 
+def test_a_colon_in_the_data_path_is_no_separator(
+    client: DockerClient, docker_point: Point, sink: Sink, project: Project, tmp_path: Path
+) -> None:
+    run_dir = tmp_path / "run:1"
+    run_dir.mkdir()
+    elsewhere = replace(project, data=tmp_path / "data: of a disk, ro")
+    with LocalRunner(elsewhere, sweep_id="test", loads=sink, runners=["docker"]) as runner:
+        record = runner.execute(Run(docker_point, 1), run_dir=run_dir, order=0, progress=silent)
+    assert (record.status, record.failure) == ("ok", None)
+
+
 def test_an_image_that_has_gone_ends_the_sweep(execute: Execute, docker_point: Point) -> None:
     gone = replace(docker_point.engine, image="sha256:" + "0" * 64)
     with pytest.raises(EngineError, match="its image has gone") as raised:
