@@ -46,6 +46,8 @@ IMAGE_USER = f"{USER_ID}:{USER_ID}"
 
 _LOST = "the Docker Engine went away during the run"
 _REMOVED = "its container was removed from outside during the run"
+#: States of a container whose removal has begun: the Engine kills what runs in it first.
+_GOING = ("removing", "dead")
 _PROCESSES_MAX = 4096
 # Of the user, wherever they run: of an ordinary one's, a desktop may be among them.
 _USERS_PROCESSES_MAX = 16384
@@ -199,7 +201,7 @@ class DockerCage:
         except (DockerException, *UNREACHABLE):
             return _LOST
         self._oom_killed = bool(state["OOMKilled"])
-        return ""
+        return _REMOVED if state["Status"] in _GOING else ""
 
     def oom_kills(self) -> int:
         """The holder's copy of the counter; if the holder died too, the Engine's verdict."""

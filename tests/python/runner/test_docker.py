@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from docker import DockerClient
+from docker import APIClient, DockerClient
 from fakes.containers import NAME, PrivateEngine, make_image
 
 from kvdyno.errors import EngineError, HostError, Interrupted
@@ -209,6 +209,24 @@ def test_a_removed_container_is_told(client: DockerClient, execute: Execute) -> 
         "hang", progress=lambda line: client.api.remove_container(containers(client)[0], force=True)
     )
     assert record.status == "failed"
+    assert record.failure
+    assert "removed from outside" in record.failure.reason
+
+
+def test_a_container_whose_removal_has_begun_is_told(
+    client: DockerClient, execute: Execute, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The Engine kills what runs in it, and takes its time to remove the rest."""
+    inspect = APIClient.inspect_container
+
+    def slow(api: APIClient, name: str) -> dict[str, Any]:
+        found = inspect(api, name)
+        if not found["State"]["Running"]:
+            found["State"]["Status"] = "removing"
+        return found
+
+    monkeypatch.setattr(APIClient, "inspect_container", slow)
+    record = execute("hang", progress=lambda line: client.api.kill(containers(client)[0]))
     assert record.failure
     assert "removed from outside" in record.failure.reason
 
