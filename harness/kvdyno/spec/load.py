@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from kvdyno.errors import KvdynoError, UsageError
 from kvdyno.model.axes import AGE, VOLUME, axis_of
-from kvdyno.model.engine import Engine
+from kvdyno.model.engine import Engine, RunnerName
 from kvdyno.model.experiment import AxisValue, DeviceLimits, EngineChoice, Experiment, FigureSpec, TableSpec
 from kvdyno.model.project import Project
 from kvdyno.model.versions import split_version
@@ -144,19 +144,27 @@ def _with_twins(chosen: Sequence[Chosen], *, mistakes: Mistakes) -> tuple[Chosen
 
 
 def engines_named(
-    path_or_name: str | Path, *, project: Project, labels: Sequence[str] = ()
-) -> tuple[str, ...]:
-    """Names of the engines that the file asks for, built or not, with the versions that it names.
+    path_or_name: str | Path,
+    *,
+    project: Project,
+    labels: Sequence[str] = (),
+    runner: RunnerName = "local",
+) -> Mapping[RunnerName, tuple[str, ...]]:
+    """Names of the engines that the file asks for, built or not, by what will run them.
 
+    Names have the versions that the file names. `runner` runs those that the file names no runner for.
     Upstream binaries are none of them. With `labels` only these; a word that is no label is a name itself.
     """
     form = read_form(read_document(_find(path_or_name, project=project)), ExperimentForm)
     choices = [
         (read_choice(each, project=project), each.engine) for each in form.engines if not each.external
     ]
-    by_label = {choice.label: name for choice, name in choices}
-    names = [by_label.get(label, label) for label in labels] if labels else by_label.values()
-    return tuple(dict.fromkeys(names))
+    by_label = {choice.label: (choice.runner or runner, name) for choice, name in choices}
+    wanted = [by_label.get(label, (runner, label)) for label in labels] if labels else by_label.values()
+    found: dict[RunnerName, dict[str, None]] = {}
+    for its_runner, name in wanted:
+        found.setdefault(its_runner, {})[name] = None
+    return {its_runner: tuple(names) for its_runner, names in found.items()}
 
 
 def _find(path_or_name: str | Path, *, project: Project) -> Path:
