@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections.abc import Sequence
 from typing import Annotated
@@ -20,6 +19,7 @@ from kvdyno.plan import estimate
 from kvdyno.spec import list_experiments
 
 from . import render
+from .again import commands_again
 from .app import (
     CacheOption,
     DataOption,
@@ -133,7 +133,12 @@ def run(
         result = pipeline.sweep(here, whole, how=how, observer=display)
     found = pipeline.analyse(here, whole, records=result.records)
     paths = pipeline.write_report(
-        here, found, whole.experiment, commands=_again(found), partial=request.partial, uncapped=uncapped
+        here,
+        found,
+        whole.experiment,
+        commands=commands_again(sys.argv[2:], plan=whole, found=found),
+        partial=request.partial,
+        uncapped=uncapped,
     )
     _show_outcome(found, paths, measured=result.measured, reused=result.reused, json=json)
     failed = [r for r in result.records if r.status != "ok"]
@@ -169,7 +174,12 @@ def report(
     warn_of(pipeline.corrupt(here, whole))
     found = pipeline.analyse(here, whole, records=pipeline.stored(here, whole, uncapped=uncapped).values())
     paths = pipeline.write_report(
-        here, found, whole.experiment, commands=_again(found), partial=request.partial, uncapped=uncapped
+        here,
+        found,
+        whole.experiment,
+        commands=commands_again(sys.argv[2:], plan=whole, found=found),
+        partial=request.partial,
+        uncapped=uncapped,
     )
     _show_outcome(found, paths, measured=0, reused=found.runs_recorded, json=json)
 
@@ -214,18 +224,3 @@ def _show_outcome(found: Analysis, paths: ReportPaths, *, measured: int, reused:
 def _forecast(here: Project, whole: Plan, how: pipeline.Confinement) -> Forecast:
     rest = pipeline.remaining(whole, pipeline.reusable(here, whole, how=how))
     return Forecast(rest.runs)
-
-
-def _again(found: Analysis) -> list[str]:
-    """How to measure the same again: the code's version, then this call as a `run`."""
-    _, *arguments = sys.argv[1:]
-    asked = [word for word in arguments if word not in ("--json", "--force")]
-    commits = {str(machine.facts.get("kvdyno.commit") or "") for machine in found.machines} - {""}
-    modified = {machine.facts.get("kvdyno.modified") for machine in found.machines}
-    if len(commits) != 1:
-        checkout = []
-    elif modified == {False}:
-        checkout = [f"git checkout {commits.pop()}"]
-    else:
-        checkout = [f"# measured with a checkout that was modified after commit {commits.pop()}"]
-    return [*checkout, "make build", shlex.join([".venv/bin/kvdyno", "run", *asked])]
