@@ -31,6 +31,7 @@ from .app import (
     NoTurboOption,
     OnlyOption,
     ProfileOption,
+    RecordedRunnerOption,
     RepeatOption,
     ResultsOption,
     RunnerOption,
@@ -38,6 +39,7 @@ from .app import (
     app,
     console,
     cpu_list,
+    error_console,
     print_json,
     project,
     warn_of,
@@ -158,7 +160,11 @@ def report(
     only: OnlyOption = None,
     exclude: ExcludeOption = None,
     repeat: RepeatOption = None,
-    runner: RunnerOption = "local",
+    runner: RecordedRunnerOption = None,
+    builds_of: Annotated[
+        str | None,
+        typer.Option("--builds-of", metavar="SWEEP", help="Records of the builds that this sweep measured."),
+    ] = None,
     cache: CacheOption = None,
     uncapped: UncappedOption = False,
     results: ResultsOption = None,
@@ -166,19 +172,25 @@ def report(
 ) -> None:
     """Make figures, tables and the report again from stored records; measures nothing.
 
+    Where the experiment's engines are not built, the builds are those of the latest sweep of it. Records of
+    another host are taken where this one has none.
+
     Example: `kvdyno report quickstart`
     """
     here = project(results=results)
-    request = _request(here, experiment, profile, engines, only, exclude, repeat, runner, cache)
-    _, whole = pipeline.make_plan(here, request)
+    request = _request(here, experiment, profile, engines, only, exclude, repeat, runner or "local", cache)
+    recorded = pipeline.find_recorded(here, request, runner=runner, builds_of=builds_of, uncapped=uncapped)
+    whole = recorded.plan
     warn_of(pipeline.corrupt(here, whole))
-    found = pipeline.analyse(here, whole, records=pipeline.stored(here, whole, uncapped=uncapped).values())
+    for note in recorded.notes:
+        error_console.print(f"note: {note}", soft_wrap=True)
+    found = pipeline.analyse(here, whole, records=recorded.records.values())
     paths = pipeline.write_report(
         here,
         found,
         whole.experiment,
         commands=commands_again(sys.argv[2:], plan=whole, found=found),
-        partial=request.partial,
+        partial=recorded.partial,
         uncapped=uncapped,
     )
     _show_outcome(found, paths, measured=0, reused=found.runs_recorded, json=json)

@@ -167,6 +167,11 @@ def engines_named(
     return {its_runner: tuple(names) for its_runner, names in found.items()}
 
 
+def experiment_name(path_or_name: str | Path, *, project: Project) -> str:
+    """What the experiment in that file, or of that name, is called. Raises UsageError if there is none."""
+    return _name_of(_find(path_or_name, project=project), project=project)
+
+
 def _find(path_or_name: str | Path, *, project: Project) -> Path:
     text = str(path_or_name)
     if text.endswith((".yaml", ".yml")) or "/" in text:
