@@ -210,7 +210,9 @@ class LocalRunner:
         with self._store_for(point) as (store, own_disk):
             # No file is linked into another file system.
             write_once = () if own_disk else point.engine.description.engine.write_once_files
-            snapshot.lay_out(store, write_once=write_once, read_first=point.cache != "cold")
+            snapshot.lay_out(
+                store, write_once=write_once, read_first=point.cache != "cold", progress=progress
+            )
             draft.details["snapshot"] = {
                 "bytes": snapshot.bytes,
                 "copied_bytes": snapshot.copied_bytes(write_once),
@@ -219,7 +221,7 @@ class LocalRunner:
             if point.cache == "cold":
                 draft.details["caches_dropped"] = drop_caches()
             record = attempt(draft, store=store, progress=progress, own_disk=own_disk)
-        difference = snapshot.first_difference(checksums=False)
+        difference = snapshot.first_difference(checksums=False, progress=progress)
         if difference is None:
             return record
         self._snapshots.remove(snapshot.manifest.identity)
