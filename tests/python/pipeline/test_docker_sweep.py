@@ -13,6 +13,7 @@ from fakes.projects import make_project
 
 from kvdyno import pipeline
 from kvdyno.errors import EngineError, UsageError
+from kvdyno.model.image import image_name
 from kvdyno.model.owner import LABEL_OWNER, LABEL_PIDS, process_ids
 from kvdyno.model.project import Project
 from kvdyno.model.sources import source_sha256
@@ -88,6 +89,20 @@ def test_an_engine_without_an_image_is_named(project: Project) -> None:
     with pytest.raises(EngineError, match="'rocksdb' is not built") as raised:
         pipeline.make_plan(project, REQUEST)
     assert str(raised.value.remedy).startswith("kvdyno images build --experiment ")
+
+
+def test_a_report_needs_neither_runner_nor_image(project: Project, client: DockerClient) -> None:
+    """In a clone that uses Docker alone, and in one that has nothing but the records."""
+    _, whole = pipeline.make_plan(project, REQUEST)
+    pipeline.sweep(project, whole, how=CAPPED, observer=Diary())
+    unnamed = pipeline.Request(experiment="test")
+    assert len(pipeline.find_recorded(project, unnamed).records) == 2
+    (project.adapters / NAME / "adapter.cc").write_text("// another version\n")
+    assert len(pipeline.find_recorded(project, REQUEST, runner="docker").records) == 2
+    client.images.remove(image_name(NAME), force=True)
+    assert len(pipeline.find_recorded(project, REQUEST, runner="docker").records) == 2
+    with pytest.raises(EngineError, match="no engine is built"):
+        pipeline.find_recorded(project, unnamed, runner="local")
 
 
 def test_an_upstream_binary_is_refused(project: Project) -> None:
