@@ -172,8 +172,8 @@ def report(
 ) -> None:
     """Make figures, tables and the report again from stored records; measures nothing.
 
-    Where the experiment's engines are not built, the builds are those of the latest sweep of it. Records of
-    another host are taken where this one has none.
+    Where the experiment's engines are not built, the builds are those of the latest sweep that measured most
+    of them. Records of another host are taken where this one has none.
 
     Example: `kvdyno report quickstart`
     """

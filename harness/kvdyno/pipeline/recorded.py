@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kvdyno import spec
-from kvdyno.errors import EngineError, HostError, StoreError, UsageError
+from kvdyno.errors import EngineError, HostError, SpecError, StoreError, UsageError
 from kvdyno.model.engine import RunnerName
 from kvdyno.model.point import Plan
 from kvdyno.model.project import Project
@@ -42,23 +42,23 @@ def find_recorded(
 ) -> Recorded:
     """The records of an experiment: of the builds that are here, or of those that a sweep measured.
 
-    `builds_of` names that sweep; without it, the latest that `runner` ran is taken where engines are not
-    built here. Raises StoreError where there are only records of other builds, and names their sweeps;
-    UsageError for an unknown sweep; what `make_plan` raises where nothing is recorded.
+    `builds_of` names that sweep; without it, the latest that `runner` ran, with most of the engines, is taken
+    where engines are not built here. Raises StoreError where there are only records of other builds, and
+    names their sweeps; UsageError for an unknown sweep; what `make_plan` raises where nothing is recorded.
     """
     if builds_of is not None:
         return _noted(_of(project, request, _named(project, request, builds_of), uncapped=uncapped))
     try:
         whole = make_plan(project, request)[1]
     except (EngineError, HostError) as lack:
-        for sweep, found in _others(project, request, runner=runner, uncapped=uncapped):
-            return _noted(
-                found, f"engines are not built here: the builds are those of sweep {sweep.sweep_id}"
-            )
-        raise lack
+        others = _others(project, request, runner=runner, uncapped=uncapped)
+        if not others:
+            raise lack
+        sweep, found = others[0]
+        return _noted(found, f"engines are not built here: the builds are those of sweep {sweep.sweep_id}")
     records = stored(project, whole, uncapped=uncapped)
-    if not records:
-        _offer(project, request, list(_others(project, request, runner=runner, uncapped=uncapped)))
+    if not records and (others := _others(project, request, runner=runner, uncapped=uncapped)):
+        raise _of_other_builds(project, request, others)
     return _noted(Recorded(whole, records, request.partial))
 
 
@@ -80,8 +80,11 @@ def _sweeps(project: Project, request: Request) -> tuple[Sweep, ...]:
 
 def _others(
     project: Project, request: Request, *, runner: RunnerName | None, uncapped: bool
-) -> Iterator[tuple[Sweep, Recorded]]:
-    """Sweeps whose builds have records, the latest first; one for each set of builds."""
+) -> list[tuple[Sweep, Recorded]]:
+    """Sweeps whose builds have records, one for each set of builds: those of most engines first, then the
+    latest.
+    """
+    others: list[tuple[Sweep, Recorded]] = []
     seen: list[Mapping[str, str]] = []
     for sweep in _sweeps(project, request):
         if sweep.builds in seen or (runner and runner not in sweep.runners):
@@ -92,7 +95,8 @@ def _others(
         except EngineError:  # what is asked for was not in it
             continue
         if found.records:
-            yield sweep, found
+            others.append((sweep, found))
+    return sorted(others, key=lambda each: -len(each[1].plan.experiment.engines))
 
 
 def _of(project: Project, request: Request, sweep: Sweep, *, uncapped: bool) -> Recorded:
@@ -100,7 +104,7 @@ def _of(project: Project, request: Request, sweep: Sweep, *, uncapped: bool) -> 
     partial = request.partial
     try:
         whole = plan_with(project, request, engines=sweep.catalog())
-    except EngineError:
+    except (EngineError, SpecError):  # an upstream binary that is missing is a mistake of the file
         if request.engines:
             raise
         partial = True
@@ -108,15 +112,14 @@ def _of(project: Project, request: Request, sweep: Sweep, *, uncapped: bool) -> 
     return Recorded(whole, stored(project, whole, uncapped=uncapped), partial)
 
 
-def _offer(project: Project, request: Request, others: list[tuple[Sweep, Recorded]]) -> None:
-    """Raises StoreError if other builds have records."""
-    if not others:
-        return
+def _of_other_builds(
+    project: Project, request: Request, others: Sequence[tuple[Sweep, Recorded]]
+) -> StoreError:
     said = "; ".join(
         f"sweep {sweep.sweep_id} ({' and '.join(sweep.runners)}): {len(found.records)} runs"
         for sweep, found in others
     )
-    raise StoreError(
+    return StoreError(
         f"expected records of the builds that are here, found records of other builds: {said}",
         where=str(project.runs),
         remedy=f"report these with --builds-of {others[0][0].sweep_id}, or measure the builds that are here: "

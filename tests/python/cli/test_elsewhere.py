@@ -93,6 +93,27 @@ def test_a_sweep_of_some_engines_makes_a_partial_report(checkout: Checkout) -> N
     assert "tiny-quick-partial-uncapped" in answer.json["report"]
 
 
+def test_a_whole_sweep_is_preferred_to_a_later_one_of_a_part(elsewhere: Checkout) -> None:
+    rebuild(elsewhere)
+    part = ("--engines", "memory", "--only", "workload=c", "--repeat", "1")
+    assert elsewhere.kvdyno("run", "tiny", "--uncapped", *part).status == 0
+    for name in ("kvdyno-memory", "kvdyno-noop"):
+        (elsewhere.binaries / name).unlink()
+    answer = elsewhere.kvdyno(*REPORT, "--json")
+    assert (answer.status, answer.json["reused"]) == (0, 8), answer.err
+
+
+def test_an_upstream_binary_may_be_missing(checkout: Checkout) -> None:
+    """It describes itself nowhere, so a report leaves it out."""
+    run = ("run", "tiny", "--uncapped", "--engines", "memory", "--only", "workload=c", "--repeat", "1")
+    assert checkout.kvdyno(*run).status == 0
+    text = (checkout.root / "experiments" / "tiny.yaml").read_text()
+    checkout.experiment("tiny", text.replace("[memory, noop]", "[memory, {engine: x, external: no/ycsb}]"))
+    (checkout.binaries / "kvdyno-memory").unlink()
+    answer = checkout.kvdyno(*REPORT, "--json")
+    assert (answer.status, answer.json["reused"]) == (0, 1), answer.err
+
+
 def test_records_of_another_host_are_said_to_be(elsewhere: Checkout) -> None:
     for path in elsewhere.records():
         record = json.loads(path.read_text())
