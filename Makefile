@@ -15,13 +15,13 @@ STRESSFLAGS ?=
 FUZZ ?= 10000000
 IMAGES ?=
 BASE_IMAGE ?=
-# What holds the engines that the runner runs.
-ENGINES_READY = $(if $(filter docker,$(RUNNER)),images-needed,engines-needed)
+# The experiment's engines, as commands that prepare them want them named.
+ITS_ENGINES = --experiment $(EXPERIMENT) $(if $(ENGINES),--engines $(ENGINES))
 KVDYNO := .venv/bin/kvdyno
 PY := .venv/bin/python
 
 .PHONY: help experiment plan test test-cpp test-python lint tidy locks format prose sanitize aarch64 bench-driver bench-chunkstore bench-reads stress fuzz \
-        engines engines-needed engines-test images images-needed harness-image clean-room packages venv build tests-built lock doctor clean distclean
+        engines engines-ready ready-local engines-test images ready-docker harness-image clean-room packages venv build tests-built lock doctor clean distclean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' Makefile
@@ -29,10 +29,10 @@ help:  ## List the targets
 	  '$(EXPERIMENT)' '$(PROFILE)' '$(RUNNER)' '$(JOBS)'
 	@printf 'example:   make experiment EXPERIMENT=quickstart PROFILE=small ENGINES=rocksdb,leveldb\n'
 
-experiment: $(ENGINES_READY)  ## Set up, run an experiment, write figures, tables and a report
+experiment: engines-ready  ## Set up, run an experiment, write figures, tables and a report
 	@$(KVDYNO) run $(EXPERIMENT) --profile $(PROFILE) --runner $(RUNNER) $(if $(ENGINES),--engines $(ENGINES)) $(RUNFLAGS)
 
-plan: $(ENGINES_READY)  ## Show what an experiment would run, its time and its disk space
+plan: engines-ready  ## Show what an experiment would run, its time and its disk space
 	@$(KVDYNO) plan $(EXPERIMENT) --profile $(PROFILE) --runner $(RUNNER) $(if $(ENGINES),--engines $(ENGINES))
 
 test: test-cpp test-python  ## Run all tests, C++ and Python
@@ -108,9 +108,14 @@ engines: build  ## Build every version of an engine that engines/versions.yaml l
 	@harness/setup.sh versions
 	@$(KVDYNO) engines build
 
-engines-needed: venv build/build.ninja
-	@harness/setup.sh versions --experiment $(EXPERIMENT) $(if $(ENGINES),--engines $(ENGINES))
-	@$(KVDYNO) engines build --experiment $(EXPERIMENT) $(if $(ENGINES),--engines $(ENGINES))
+# An experiment may name runners itself: it needs drivers here, images, or both.
+engines-ready: venv
+	@runners=$$($(KVDYNO) engines runners $(ITS_ENGINES) --runner $(RUNNER)); \
+	  for runner in $$runners; do $(MAKE) --no-print-directory ready-$$runner; done
+
+ready-local: venv build/build.ninja
+	@harness/setup.sh versions $(ITS_ENGINES)
+	@$(KVDYNO) engines build $(ITS_ENGINES) --runner $(RUNNER)
 
 engines-test: engines tests-built  ## Run the conformance suite on every version of an engine (long)
 	@$(KVDYNO) engines build --test
@@ -119,10 +124,10 @@ images: venv  ## Build an image of every engine (IMAGES=), for RUNNER=docker; no
 	@harness/setup.sh docker
 	@$(KVDYNO) images build $(if $(IMAGES),--engines $(IMAGES)) $(if $(BASE_IMAGE),--base $(BASE_IMAGE))
 
-images-needed: venv
+ready-docker: venv
 	@harness/setup.sh docker
-	@harness/setup.sh versions --experiment $(EXPERIMENT)
-	@$(KVDYNO) images build --experiment $(EXPERIMENT) $(if $(BASE_IMAGE),--base $(BASE_IMAGE))
+	@harness/setup.sh versions $(ITS_ENGINES)
+	@$(KVDYNO) images build $(ITS_ENGINES) --runner $(RUNNER) $(if $(BASE_IMAGE),--base $(BASE_IMAGE))
 
 harness-image: venv  ## Build an image of the harness itself, with LaTeX (minutes)
 	@harness/setup.sh docker

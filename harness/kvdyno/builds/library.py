@@ -12,6 +12,7 @@ from pathlib import Path
 from kvdyno.errors import EngineError
 from kvdyno.model.versions import (
     MANIFEST,
+    PLACES_LEFT_OUT,
     Library,
     archives_folder,
     compiler,
@@ -43,7 +44,9 @@ def build_library(work: Work, library: str, version: str, *, prefix: Path, tools
     place = folder / "work" / prefix.name
     sources = unpack(archive, spec=listed.archive, folder=place / "source")
     build, log = place / "build", place / "build.log"
-    settings = dict(found.settings())
+    places = place / "places.cmake"
+    places.write_text(PLACES_LEFT_OUT)
+    settings = {**found.settings(), "CMAKE_PROJECT_INCLUDE_BEFORE": str(places)}
     if found.recipe:
         settings["CMAKE_PROJECT_INCLUDE"] = str(work.project.adapters.parent / found.recipe)
     work.step.say(f"building {name}; its log is {log}")

@@ -101,6 +101,10 @@ RunnerOption = Annotated[
         help="What confines the drivers: this machine's own cgroups, or Docker (`make images` first).",
     ),
 ]
+RecordedRunnerOption = Annotated[
+    RunnerName | None,
+    typer.Option("--runner", "-r", help="What ran the engines; any if not given.", show_default=False),
+]
 CacheOption = Annotated[
     CachePolicy | None,
     typer.Option(

@@ -50,7 +50,7 @@ class SweepDisplay:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Stop drawing."""
-        self._run = self._load = None
+        self._run = self._load = self._latest = None
         self._live.stop()
 
     def started(self, total: int, *, confined: str, removed: Sequence[str]) -> None:
@@ -111,11 +111,12 @@ class SweepDisplay:
     def __rich__(self) -> Group:
         """What is drawn now."""
         shown = self._load or self._run
-        if shown is None:
-            return Group()
-        repetition = None if self._load else shown.repetition
-        where = self._heading(shown.point.slug, repetition=repetition, width=0)
         now = self._latest
+        if shown is None and now is None:
+            return Group()
+        repetition = shown.repetition if shown and not self._load else None
+        slug = shown.point.slug if shown else "snapshots"
+        where = self._heading(slug, repetition=repetition, width=0)
         filled = round((now.fraction or 0.0) * _BAR_CELLS) if now else 0
         how_far = Text.assemble(
             (f"{now.phase if now else 'preparing':<10}", "bold"),

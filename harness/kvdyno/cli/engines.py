@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Annotated
 
 import typer
@@ -22,6 +23,7 @@ from kvdyno.builds import (
     wanted_without_version,
 )
 from kvdyno.errors import UsageError
+from kvdyno.model.engine import RunnerName
 from kvdyno.model.project import Project
 from kvdyno.model.units import human_bytes
 from kvdyno.model.versions import read_versions, versioned
@@ -42,6 +44,11 @@ NamesArgument = Annotated[
 ExperimentOption = Annotated[
     str | None,
     typer.Option("--experiment", metavar="NAME", help="Only the versions that this experiment names."),
+]
+NeededExperimentOption = Annotated[str, typer.Option("--experiment", metavar="NAME", help="Which one.")]
+ExperimentRunnerOption = Annotated[
+    RunnerName,
+    typer.Option("--runner", "-r", help="What runs the engines that the experiment names no runner for."),
 ]
 ToolsOption = Annotated[bool, typer.Option("--tools", metavar="", help="The engine's own benchmark as well.")]
 
@@ -87,6 +94,7 @@ def build(
     names: NamesArgument = None,
     experiment: ExperimentOption = None,
     chosen: EnginesOption = None,
+    runner: ExperimentRunnerOption = "local",
     tools: ToolsOption = False,
     test: Annotated[
         bool, typer.Option("--test", metavar="", help="Run the conformance suite on what was built.")
@@ -103,7 +111,11 @@ def build(
     Example: `kvdyno engines build rocksdb@11.8.1`
     """
     here = project()
-    asked = _asked(here, names or (), experiment=experiment, chosen=words(chosen))
+    _refuse_both(names, experiment)
+    if experiment:
+        asked = _named(here, experiment, chosen, runner).get("local", ())
+    else:
+        asked = _asked(here, names or (), chosen=words(chosen))
     if own := wanted_without_version(here, asked):
         with _Shown() as shown:
             build_here(here, own, step=shown.step, jobs=jobs)
@@ -139,19 +151,43 @@ def packages(
     Example: `kvdyno engines packages --experiment quickstart`
     """
     here = project()
-    asked = _asked(here, names or (), experiment=experiment, chosen=words(chosen))
+    _refuse_both(names, experiment)
+    if experiment:
+        # An image's build fetches the archive of its version here, too.
+        asked = tuple(chain.from_iterable(_named(here, experiment, chosen, "local").values()))
+    else:
+        asked = _asked(here, names or (), chosen=words(chosen))
     for package in needed_packages(here, wanted_versions(here, asked), tools=tools):
         typer.echo(package)
 
 
-def _asked(
-    here: Project, names: Sequence[str], *, experiment: str | None, chosen: Sequence[str]
-) -> tuple[str, ...]:
-    """The names of engines that are asked for, with versions; every listed version where none is named."""
+@engines.command()
+def runners(
+    experiment: NeededExperimentOption,
+    chosen: EnginesOption = None,
+    runner: ExperimentRunnerOption = "local",
+) -> None:
+    """Print the runners that an experiment needs, one a line.
+
+    Example: `kvdyno engines runners --experiment runner-parity`
+    """
+    for each in _named(project(), experiment, chosen, runner):
+        typer.echo(each)
+
+
+def _named(
+    here: Project, experiment: str, chosen: str | None, runner: RunnerName
+) -> Mapping[RunnerName, tuple[str, ...]]:
+    return engines_named(experiment, project=here, labels=words(chosen), runner=runner)
+
+
+def _refuse_both(names: Sequence[str] | None, experiment: str | None) -> None:
     if experiment and names:
         raise UsageError("expected names or --experiment, found both")
-    if experiment:
-        return engines_named(experiment, project=here, labels=chosen)
+
+
+def _asked(here: Project, names: Sequence[str], *, chosen: Sequence[str]) -> tuple[str, ...]:
+    """The names that are asked for without an experiment; every listed version where there is none."""
     return (*names, *chosen) or _all_names(here)
 
 

@@ -10,7 +10,6 @@ from typing import Annotated
 import typer
 
 from kvdyno.builds import get_archive
-from kvdyno.errors import UsageError
 from kvdyno.images import (
     HARNESS_IMAGE,
     ImageState,
@@ -28,6 +27,7 @@ from kvdyno.model.versions import archives_folder, read_versions, split_version
 from kvdyno.spec import engines_named
 
 from .app import EnginesOption, JsonOption, app, console, error_console, print_json, project, words
+from .engines import ExperimentRunnerOption
 from .layout import harmless, plain_table
 
 images = typer.Typer(no_args_is_help=True, rich_markup_mode="markdown")
@@ -56,21 +56,27 @@ VerboseOption = Annotated[
 def build(
     engines: EnginesOption = None,
     experiment: ExperimentOption = None,
+    runner: ExperimentRunnerOption = "docker",
     base: BaseOption = None,
     verbose: VerboseOption = False,
 ) -> None:
     """Build the images that are missing or stale.
 
-    Without names, an image of every engine's default version; `rocksdb@7.9.2` names another one.
+    Without names, an image of every engine's default version; `rocksdb@7.9.2` names another one. With an
+    experiment and names, those of its engines.
 
     Example: `kvdyno images build --engines rocksdb`
     """
     here = project()
-    if engines and experiment:
-        raise UsageError("expected --engines or --experiment, found both")
-    versions = read_versions(here)
-    named = engines_named(experiment, project=here) if experiment else words(engines)
-    wanted = dict.fromkeys(map(versions.resolve, named or buildable_engines(here)))
+    if experiment:
+        by_runner = engines_named(experiment, project=here, labels=words(engines), runner=runner)
+        named = by_runner.get("docker", ())
+    else:
+        named = words(engines) or buildable_engines(here)
+    wanted = dict.fromkeys(map(read_versions(here).resolve, named))
+    if not wanted:
+        _say("no image is needed")
+        return
     client = connect(timeout_seconds=_BUILD_SILENCE_SECONDS)
     states = image_states(client, here, tuple(wanted))
     found = find_base(here, named=base, say=_say)

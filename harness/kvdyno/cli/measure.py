@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections.abc import Sequence
 from typing import Annotated
@@ -20,6 +19,7 @@ from kvdyno.plan import estimate
 from kvdyno.spec import list_experiments
 
 from . import render
+from .again import commands_again
 from .app import (
     CacheOption,
     DataOption,
@@ -31,6 +31,7 @@ from .app import (
     NoTurboOption,
     OnlyOption,
     ProfileOption,
+    RecordedRunnerOption,
     RepeatOption,
     ResultsOption,
     RunnerOption,
@@ -38,6 +39,7 @@ from .app import (
     app,
     console,
     cpu_list,
+    error_console,
     print_json,
     project,
     warn_of,
@@ -133,7 +135,12 @@ def run(
         result = pipeline.sweep(here, whole, how=how, observer=display)
     found = pipeline.analyse(here, whole, records=result.records)
     paths = pipeline.write_report(
-        here, found, whole.experiment, commands=_again(found), partial=request.partial, uncapped=uncapped
+        here,
+        found,
+        whole.experiment,
+        commands=commands_again(sys.argv[2:], plan=whole, found=found),
+        partial=request.partial,
+        uncapped=uncapped,
     )
     _show_outcome(found, paths, measured=result.measured, reused=result.reused, json=json)
     failed = [r for r in result.records if r.status != "ok"]
@@ -153,7 +160,11 @@ def report(
     only: OnlyOption = None,
     exclude: ExcludeOption = None,
     repeat: RepeatOption = None,
-    runner: RunnerOption = "local",
+    runner: RecordedRunnerOption = None,
+    builds_of: Annotated[
+        str | None,
+        typer.Option("--builds-of", metavar="SWEEP", help="Records of the builds that this sweep measured."),
+    ] = None,
     cache: CacheOption = None,
     uncapped: UncappedOption = False,
     results: ResultsOption = None,
@@ -161,15 +172,26 @@ def report(
 ) -> None:
     """Make figures, tables and the report again from stored records; measures nothing.
 
+    Where the experiment's engines are not built, the builds are those of the latest sweep that measured most
+    of them. Records of another host are taken where this one has none.
+
     Example: `kvdyno report quickstart`
     """
     here = project(results=results)
-    request = _request(here, experiment, profile, engines, only, exclude, repeat, runner, cache)
-    _, whole = pipeline.make_plan(here, request)
+    request = _request(here, experiment, profile, engines, only, exclude, repeat, runner or "local", cache)
+    recorded = pipeline.find_recorded(here, request, runner=runner, builds_of=builds_of, uncapped=uncapped)
+    whole = recorded.plan
     warn_of(pipeline.corrupt(here, whole))
-    found = pipeline.analyse(here, whole, records=pipeline.stored(here, whole, uncapped=uncapped).values())
+    for note in recorded.notes:
+        error_console.print(f"note: {note}", soft_wrap=True)
+    found = pipeline.analyse(here, whole, records=recorded.records.values())
     paths = pipeline.write_report(
-        here, found, whole.experiment, commands=_again(found), partial=request.partial, uncapped=uncapped
+        here,
+        found,
+        whole.experiment,
+        commands=commands_again(sys.argv[2:], plan=whole, found=found),
+        partial=recorded.partial,
+        uncapped=uncapped,
     )
     _show_outcome(found, paths, measured=0, reused=found.runs_recorded, json=json)
 
@@ -214,18 +236,3 @@ def _show_outcome(found: Analysis, paths: ReportPaths, *, measured: int, reused:
 def _forecast(here: Project, whole: Plan, how: pipeline.Confinement) -> Forecast:
     rest = pipeline.remaining(whole, pipeline.reusable(here, whole, how=how))
     return Forecast(rest.runs)
-
-
-def _again(found: Analysis) -> list[str]:
-    """How to measure the same again: the code's version, then this call as a `run`."""
-    _, *arguments = sys.argv[1:]
-    asked = [word for word in arguments if word not in ("--json", "--force")]
-    commits = {str(machine.facts.get("kvdyno.commit") or "") for machine in found.machines} - {""}
-    modified = {machine.facts.get("kvdyno.modified") for machine in found.machines}
-    if len(commits) != 1:
-        checkout = []
-    elif modified == {False}:
-        checkout = [f"git checkout {commits.pop()}"]
-    else:
-        checkout = [f"# measured with a checkout that was modified after commit {commits.pop()}"]
-    return [*checkout, "make build", shlex.join([".venv/bin/kvdyno", "run", *asked])]

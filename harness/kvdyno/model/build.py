@@ -26,8 +26,9 @@ def build_sha256(binary: Path) -> str:
 
 
 def _shared_objects(binary: Path) -> tuple[Path, ...]:
-    """What the dynamic loader resolves, in order of path; none of a program that has no such loader.
+    """What the dynamic loader resolves, in order of name; none of a program that has no such loader.
 
+    Their paths depend on where a library was built: they are no part of a build's identity.
     The loader answers instead of starting the program. One that starts all the same is asked for no work.
     """
     try:
@@ -41,7 +42,8 @@ def _shared_objects(binary: Path) -> tuple[Path, ...]:
         )
     except subprocess.TimeoutExpired:
         return ()
-    return tuple(sorted({Path(path) for path in _RESOLVED.findall(done.stdout.decode(errors="replace"))}))
+    paths = {Path(path) for path in _RESOLVED.findall(done.stdout.decode(errors="replace"))}
+    return tuple(sorted(paths, key=lambda path: (path.name, path)))
 
 
 @functools.lru_cache(maxsize=256)

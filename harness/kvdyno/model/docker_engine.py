@@ -13,6 +13,8 @@ from docker.errors import DockerException
 
 from kvdyno.errors import HostError
 
+from .owner import owner_labels
+
 _UNIX = "unix://"
 _SOCKET = f"{_UNIX}/var/run/docker.sock"
 
@@ -67,11 +69,13 @@ def run_once(
 ) -> Answer:
     """Run a command in a fresh container without network and rights, and remove the container.
 
+    The container is labelled as this process's: the next sweep removes what a killed process left.
     Raises APIError when it cannot be started, TimeoutError when it does not end.
     """
     container = client.containers.create(
         image,
         entrypoint=list(command),
+        labels=dict(owner_labels("once")),
         network_mode="none",
         read_only=True,
         cap_drop=["ALL"],

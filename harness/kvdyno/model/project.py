@@ -63,6 +63,11 @@ class Project:
         return self.results / "runs"
 
     @property
+    def sweeps(self) -> Path:
+        """What sweeps measured, a file each; not in git."""
+        return self.results / "sweeps"
+
+    @property
     def hosts(self) -> Path:
         """What self-tests found, a folder per host; not in git."""
         return self.results / "hosts"

@@ -37,6 +37,11 @@ DEFAULTS = "KVDYNO_VERSIONS"
 #: Written last into a built library's folder: what it is, and how it was built.
 MANIFEST = "library.json"
 
+#: For CMake at the start of each library's project() command: its file is the same wherever it is built.
+PLACES_LEFT_OUT = """\
+add_compile_options("-ffile-prefix-map=${CMAKE_SOURCE_DIR}=." "-ffile-prefix-map=${CMAKE_BINARY_DIR}=./build")
+"""
+
 _COMPILER_SECONDS = 10
 
 Bytes = Annotated[int, BeforeValidator(parse_bytes), Field(gt=0)]
@@ -216,9 +221,10 @@ def archives_folder(project: Project) -> Path:
 def prefix_of(project: Project, *, library: str, version: str) -> Path:
     """The folder of a built library, whether or not it exists.
 
-    Its key hashes the archive, the options, the recipe and the compiler.
+    Its key hashes the archive, the options, the recipe, what leaves places out, and the compiler.
     """
-    key = _hash(_inputs(project, library, version) | {"compiler": compiler()})
+    here = {"places": PLACES_LEFT_OUT, "compiler": compiler()}
+    key = _hash(_inputs(project, library, version) | here)
     return engines_folder(project) / f"{library}@{version}-{key[:12]}"
 
 

@@ -9,6 +9,7 @@ from kvdyno.runner import Frequency
 from .conclusions import analyse, compare, fill_prose, query, summarise, write_report
 from .machine import clean, examine
 from .planning import Request, make_plan
+from .recorded import Recorded, find_recorded
 from .reuse import Confinement, Reuse, corrupt, look_up, remaining, reusable, stored
 from .sweep import Observer, SweepResult, new_sweep_id, sweep
 
@@ -16,6 +17,7 @@ __all__ = [
     "Confinement",
     "Frequency",
     "Observer",
+    "Recorded",
     "Request",
     "Reuse",
     "SweepResult",
@@ -25,6 +27,7 @@ __all__ = [
     "corrupt",
     "examine",
     "fill_prose",
+    "find_recorded",
     "look_up",
     "make_plan",
     "new_sweep_id",

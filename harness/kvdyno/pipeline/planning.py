@@ -37,6 +37,11 @@ class Request:
 def make_plan(project: Project, request: Request) -> tuple[Mapping[str, Engine], Plan]:
     """Discover the engines, check the experiment, resolve its points. Nothing runs but `--describe`."""
     engines = catalog.discover(project, runner=request.runner)
+    return engines, plan_with(project, request, engines=engines)
+
+
+def plan_with(project: Project, request: Request, *, engines: Mapping[str, Engine]) -> Plan:
+    """Check the experiment with these engines, and resolve its points. Nothing runs."""
     with _worded_for(request):
         experiment = spec.load_experiment(
             request.experiment,
@@ -50,7 +55,7 @@ def make_plan(project: Project, request: Request) -> tuple[Mapping[str, Engine],
     whole = plan.make_plan(experiment, catalog=engines, project=project)
     if request.runner == "docker":
         _demand_images(whole)
-    return engines, plan.select(whole, only=request.only, exclude=request.exclude, repeat=request.repeat)
+    return plan.select(whole, only=request.only, exclude=request.exclude, repeat=request.repeat)
 
 
 @contextlib.contextmanager

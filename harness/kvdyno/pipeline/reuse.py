@@ -36,13 +36,16 @@ class Reuse:
 
 
 def stored(project: Project, whole: Plan, *, uncapped: bool = False) -> Mapping[str, Record]:
-    """The records of this plan's runs on this host, by run name.
+    """The records of this plan's runs by run name: on this host or, if it has none, on the latest that has.
 
     A block's are those of the latest sweep that measured all of it conclusively. Without such a sweep they
     are each run's latest, but a conclusive one if any. They bear the plan's names, whatever they were called
     when they were measured.
     """
-    candidates = _by_run(whole, (r for r in _records(project, whole) if r.runner.capped != uncapped))
+    fitting = [r for r in _records(project, whole) if r.runner.capped != uncapped]
+    hosts = [r.environment.host_id for r in fitting]
+    host = host_id() if host_id() in hosts else "".join(hosts[-1:])
+    candidates = _by_run(whole, (r for r in fitting if r.environment.host_id == host))
     found: dict[str, Record] = {}
     for block in _blocks(whole):
         found |= _of_one_sweep(block, candidates) or {
@@ -63,7 +66,7 @@ def look_up(project: Project, whole: Plan, *, how: Confinement) -> Reuse:
     cpus = ",".join(map(str, sorted(how.cpus or os.sched_getaffinity(0))))
     fitting = (
         record
-        for record in _records(project, whole)
+        for record in _records(project, whole, host=host_id())
         if record.runner.capped != how.uncapped
         and record.runner.cpus == cpus
         and all(record.environment.facts.get(name) == facts.get(name) for name in LASTING_FACTS)
@@ -84,9 +87,10 @@ def reusable(project: Project, whole: Plan, *, how: Confinement) -> Mapping[str,
     return look_up(project, whole, how=how).records
 
 
-def _records(project: Project, whole: Plan) -> Iterator[Record]:
+def _records(project: Project, whole: Plan, *, host: str | None = None) -> Iterator[Record]:
+    """In order of start."""
     identities = {point.identity for point in whole.points}
-    return RunStore(project.runs).records(identities=identities, host_id=host_id())
+    return RunStore(project.runs).records(identities=identities, host_id=host)
 
 
 def _by_run(whole: Plan, records: Iterable[Record]) -> Mapping[str, list[Record]]:

@@ -16,8 +16,9 @@ from kvdyno.model.engine import Engine
 from kvdyno.model.point import Plan, Run
 from kvdyno.model.project import Project
 from kvdyno.model.record import Record
+from kvdyno.model.sweep import sweep_of
 from kvdyno.runner import LocalRunner, Progress, frequency_set, restore_frequency
-from kvdyno.store import RunStore, SweepLock
+from kvdyno.store import RunStore, SweepLock, SweepStore
 
 from .reuse import Confinement, reusable
 
@@ -66,6 +67,8 @@ def sweep(project: Project, whole: Plan, *, how: Confinement, observer: Observer
         reused = len(records)
         todo = [(order, run) for order, run in enumerate(whole.runs, 1) if run.name not in records]
         sweep_id = new_sweep_id()
+        if todo:
+            SweepStore(project.sweeps).keep(sweep_of(whole, sweep_id=sweep_id))
         held = frequency_set(how.frequency, sweep_id=sweep_id) if todo else contextlib.nullcontext()
         with (
             held,

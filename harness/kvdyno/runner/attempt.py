@@ -25,7 +25,7 @@ from kvdyno.model.record import (
 
 from .cache_policy import warmed
 from .cage import BINDS_ALONE, Places, Task, Warden
-from .disk import evict_file, free_bytes, needed_bytes
+from .disk import evict_file, free_bytes, needed_bytes, sparse_files
 from .driver import LOG, OUTCOME, PROPERTIES, Driver, NativeDriver, write_properties
 from .environment import others_cpus_busy, read_cpu
 from .external import ExternalDriver
@@ -164,7 +164,7 @@ def attempt(
         draft.place = cage.place
         task = Task(
             engine=point.engine,
-            argv=_argv(point, driver),
+            argv=_argv(point, driver, store=store),
             store=store,
             output=draft.run_dir,
             log=draft.run_dir / LOG,
@@ -201,11 +201,12 @@ def attempt(
     return draft.finish(status, failure=failure, outcome=outcome)
 
 
-def _argv(point: Point, driver: Driver) -> Callable[[Places], list[str]]:
+def _argv(point: Point, driver: Driver, *, store: Path) -> Callable[[Places], list[str]]:
     """The driver's command line, behind a reader of the store if that is to be warm."""
     if point.cache != "warm":
         return driver.argv
-    return lambda places: warmed(places.store, driver.argv(places))
+    sparse = sparse_files(store)
+    return lambda places: warmed(places.store, driver.argv(places), sparse=sparse)
 
 
 def _note(draft: Draft, ending: Ending, others: float | None) -> None:

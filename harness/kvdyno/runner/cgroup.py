@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 from kvdyno.errors import HostError
 from kvdyno.model.engine import RunnerName
+from kvdyno.model.owner import PREFIX, is_leftover
 
 from .cage import (
     BINDS_V1,
@@ -25,7 +26,6 @@ from .cage import (
     read_pids,
     wait_until,
 )
-from .owner import PREFIX, is_leftover
 from .process import HostProcess
 from .throttle import Throttle, apply, cannot_limit, held_at_root, read_usage
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from kvdyno.errors import HostError
 from kvdyno.model.project import MEMORY_FILE_SYSTEMS
 
+from .extents import Counted, extents_of, read_data
+
 #: Left free beside what a point is expected to need, as a share of that and in bytes.
 MARGIN_SHARE = 0.1
 MARGIN_BYTES = 64 << 20
-
-_READ_AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -135,17 +135,24 @@ def evict_file(path: Path) -> None:
         os.close(descriptor)
 
 
-def read_through(path: Path) -> None:
-    """Have the storage deliver every byte of a file, so that it keeps them at hand.
+def read_through(path: Path, *, counted: Counted) -> None:
+    """Have the storage deliver every byte of a file's data, so that it keeps them at hand.
 
     A virtual or a network disk serves what was read lately many times faster than the rest: without this
     a run would gain or lose by what other runs have read before it.
     """
     evict_file(path)
-    chunk = bytearray(_READ_AT_ONCE)
-    with path.open("rb", buffering=0) as stream:
-        while stream.readinto(chunk):
-            pass
+    read_data(path, counted=counted)
+
+
+def sparse_files(folder: Path) -> Mapping[str, tuple[range, ...]]:
+    """The bytes in no hole of the files that have holes, by paths relative to the folder."""
+    found = ((path, extents_of(path)) for path in files_below(folder))
+    return {
+        str(path.relative_to(folder)): extents
+        for path, extents in found
+        if sum(map(len, extents)) < path.stat().st_size
+    }
 
 
 def sync_tree(folder: Path) -> None:

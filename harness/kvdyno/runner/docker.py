@@ -19,21 +19,16 @@ from docker.errors import APIError, DockerException
 from kvdyno.errors import HostError
 from kvdyno.model.docker_engine import address, connect
 from kvdyno.model.engine import RunnerName
+from kvdyno.model.owner import LABEL_OWNER, is_left_by, owned_name, owner_labels
 
 from .cage import BINDS_V1, BINDS_V2
 from .cgroup import V1, V2
 from .docker_cage import IMAGE_USER, UNREACHABLE, Confines, DockerCage
 from .hierarchy import controller_mounts
-from .owner import is_leftover, owned_name
 from .throttle import Throttle, cannot_limit, held_at_root
 
 if TYPE_CHECKING:
     from docker import DockerClient
-
-LABEL_SWEEP = "kvdyno.sweep"
-LABEL_OWNER = "kvdyno.owner"
-#: In which namespace the owner's process id means something.
-LABEL_PIDS = "kvdyno.process-ids"
 
 #: How long an Engine may be away in mid-sweep, as when it is restarted.
 GRACE_SECONDS = 60.0
@@ -64,10 +59,9 @@ class DockerWarden:
             self._client.close()
             raise
         name = owned_name(sweep_id)
-        labels = {LABEL_SWEEP: sweep_id, LABEL_OWNER: name, LABEL_PIDS: process_ids()}
         self._confines = Confines(
             name=name,
-            labels=labels,
+            labels=owner_labels(sweep_id),
             user=self._user(),
             userns_mode="host" if "userns" in self._security else "",
             version=V2 if self.facts.get("CgroupVersion") == "2" else V1,
@@ -123,12 +117,7 @@ class DockerWarden:
 
     def remove_leftovers(self) -> tuple[str, ...]:
         """See Warden."""
-        return tuple(
-            name
-            for name, labels in self._ours()
-            if labels.get(LABEL_PIDS) == process_ids() and is_leftover(labels[LABEL_OWNER])
-            if self._remove(name)
-        )
+        return tuple(name for name, labels in self._ours() if is_left_by(labels) if self._remove(name))
 
     def close(self) -> None:
         """Remove what could not be removed when the Engine was away."""
@@ -242,8 +231,3 @@ def _product(version: Mapping[str, Any]) -> str:
     parts = [part["Name"] for part in version.get("Components") or ()]
     name = "Podman" if any("Podman" in part for part in parts) else "Docker Engine"
     return f"{name} {version['Version']}"
-
-
-def process_ids() -> str:
-    """The name of the namespace that this process's ids belong to."""
-    return str(Path("/proc/self/ns/pid").readlink())

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import requests
 from docker.errors import APIError, DockerException, ImageNotFound, NotFound
+from docker.types import Mount
 
 from kvdyno.errors import EngineError, HostError
 from kvdyno.model.docker_engine import connect
@@ -45,6 +46,8 @@ IMAGE_USER = f"{USER_ID}:{USER_ID}"
 
 _LOST = "the Docker Engine went away during the run"
 _REMOVED = "its container was removed from outside during the run"
+#: States of a container whose removal has begun: the Engine kills what runs in it first.
+_GOING = ("removing", "dead")
 _PROCESSES_MAX = 4096
 # Of the user, wherever they run: of an ordinary one's, a desktop may be among them.
 _USERS_PROCESSES_MAX = 16384
@@ -124,10 +127,11 @@ class DockerCage:
             user=self._confines.user,
             userns_mode=self._confines.userns_mode,
             environment={"LC_ALL": "C"},
-            volumes={
-                str(task.store): {"bind": DATA, "mode": "rw"},
-                str(task.output): {"bind": OUTPUT, "mode": "rw"},
-            },
+            # Unlike volumes, whose parts colons separate, mounts take any path.
+            mounts=[
+                Mount(DATA, str(task.store), type="bind"),
+                Mount(OUTPUT, str(task.output), type="bind"),
+            ],
             tmpfs=_SCRATCH,
             read_only=True,
             cap_drop=["ALL"],
@@ -197,7 +201,7 @@ class DockerCage:
         except (DockerException, *UNREACHABLE):
             return _LOST
         self._oom_killed = bool(state["OOMKilled"])
-        return ""
+        return _REMOVED if state["Status"] in _GOING else ""
 
     def oom_kills(self) -> int:
         """The holder's copy of the counter; if the holder died too, the Engine's verdict."""

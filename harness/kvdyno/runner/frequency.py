@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kvdyno.errors import HostError
+from kvdyno.model.owner import is_leftover, owned_name
 
 from .disk import sync_folder
-from .owner import is_leftover, owned_name
 
 _STATE = Path("var/lib/kvdyno/frequency.json")
 _CPUS = Path("sys/devices/system/cpu")

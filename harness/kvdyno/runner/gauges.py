@@ -8,6 +8,7 @@ the page cache, so that a run finds it as its cache policy says.
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import mmap
 import os
@@ -17,8 +18,10 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from kvdyno.model.owner import owned_name
+
 from .disk import files_below, nearest_existing, remove_tree
-from .owner import owned_name
+from .extents import extents_of
 
 Gauge = float | None
 
@@ -55,11 +58,10 @@ class Gauges:
         with _noted(flaws, "a sequential write"):
             gauges |= {"disk.write_mib_per_second": None}
             gauges |= {"disk.write_mib_per_second": self._write()}
-        files = [path for path in files_below(store) if path.stat().st_size >= _BLOCK] if store else []
-        if files:
+        if store and any(path.stat().st_size >= _BLOCK for path in files_below(store)):
             with _noted(flaws, "4 KiB reads of the store"):
                 gauges |= {"store.read_4k_p50_us": None, "store.read_4k_p99_us": None}
-                gauges |= self._reads("store", files)
+                gauges |= self._reads("store", list(files_below(store)))
         return {name: None if value is None else round(value, 3) for name, value in gauges.items()}, flaws
 
     def remove(self) -> None:
@@ -81,14 +83,18 @@ class Gauges:
         return path
 
     def _reads(self, what: str, files: Sequence[Path]) -> dict[str, Gauge]:
-        """Median and 99th percentile of reads at random places, each file as likely as it is large."""
-        sizes = [path.stat().st_size // _BLOCK for path in files]
-        chosen = self._random.choices(range(len(files)), weights=sizes, k=_READS)
+        """Median and 99th percentile of reads at random places, each block of data as likely as another.
+
+        No device is read in a hole.
+        """
+        places = [(path, blocks) for path in files for blocks in _blocks_of(path)]
+        if not places:
+            raise OSError(errno.ENODATA, "no block holds data")
+        chosen = self._random.choices(places, weights=[len(blocks) for _, blocks in places], k=_READS)
         latencies: list[float] = []
         deadline = time.monotonic() + _READ_SECONDS_MAX
-        for at in chosen:
-            offset = self._random.randrange(sizes[at]) * _BLOCK
-            latencies.append(_timed_read(files[at], offset=offset))
+        for path, blocks in chosen:
+            latencies.append(_timed_read(path, offset=self._random.choice(blocks) * _BLOCK))
             if time.monotonic() > deadline:
                 break
         ordered = sorted(latencies)
@@ -130,6 +136,12 @@ def cpu_loop(clock: Callable[[], float] = time.perf_counter) -> float:
             digest.update(_LOOP_BUFFER)
         tries.append(clock() - started)
     return min(tries)
+
+
+def _blocks_of(path: Path) -> list[range]:
+    """Numbers of the whole blocks of a file that are in no hole."""
+    found = (range(-(-each.start // _BLOCK), each.stop // _BLOCK) for each in extents_of(path))
+    return [blocks for blocks in found if blocks]
 
 
 @contextlib.contextmanager

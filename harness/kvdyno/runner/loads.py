@@ -82,7 +82,8 @@ class Loads:
         if force and identity not in self._forced:
             self._forced.add(identity)
             self._snapshots.remove(identity)
-        existing = self._snapshots.find(identity, report=self._flaws.setdefault(identity, []).append)
+        flaws = self._flaws.setdefault(identity, [])
+        existing = self._snapshots.find(identity, report=flaws.append, progress=progress)
         return existing or self._load(dataset, run=run, order=order, progress=progress)
 
     def take_flaws(self, dataset: Dataset) -> list[str]:
@@ -98,7 +99,9 @@ class Loads:
         record = refusal_for_lack_of_space(draft) or self._attempt(draft, dataset, progress)
         self._sink.commit(record, run_dir=load_dir)
         if record.status == "ok":
-            return self._snapshots.commit(dataset.identity, slug=dataset.slug, load_run=record.run_id)
+            return self._snapshots.commit(
+                dataset.identity, slug=dataset.slug, load_run=record.run_id, progress=progress
+            )
         self._snapshots.abandon(dataset.identity)
         # The host's doing, as when a Docker Engine is restarted, is given a second chance.
         if record.status in CONCLUSIVE or dataset.identity in self._failed_once:

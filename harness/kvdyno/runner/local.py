@@ -11,6 +11,7 @@ from types import TracebackType
 
 from kvdyno.errors import HostError, Interrupted
 from kvdyno.model.engine import RunnerName
+from kvdyno.model.owner import is_leftover, owned_name
 from kvdyno.model.point import Dataset, Point, Run
 from kvdyno.model.project import Project
 from kvdyno.model.record import Failure, Record
@@ -23,7 +24,6 @@ from .environment import Surveyor
 from .gauges import Gauges
 from .imitation import Imitation, demand_accounted_write_back, release
 from .loads import Loads, LoadSink
-from .owner import is_leftover, owned_name
 from .snapshots import Snapshot, Snapshots
 from .throttle import cannot_limit
 from .warden import choose_warden, remove_leftover_containers
@@ -210,7 +210,9 @@ class LocalRunner:
         with self._store_for(point) as (store, own_disk):
             # No file is linked into another file system.
             write_once = () if own_disk else point.engine.description.engine.write_once_files
-            snapshot.lay_out(store, write_once=write_once, read_first=point.cache != "cold")
+            snapshot.lay_out(
+                store, write_once=write_once, read_first=point.cache != "cold", progress=progress
+            )
             draft.details["snapshot"] = {
                 "bytes": snapshot.bytes,
                 "copied_bytes": snapshot.copied_bytes(write_once),
@@ -219,7 +221,7 @@ class LocalRunner:
             if point.cache == "cold":
                 draft.details["caches_dropped"] = drop_caches()
             record = attempt(draft, store=store, progress=progress, own_disk=own_disk)
-        difference = snapshot.first_difference(checksums=False)
+        difference = snapshot.first_difference(checksums=False, progress=progress)
         if difference is None:
             return record
         self._snapshots.remove(snapshot.manifest.identity)

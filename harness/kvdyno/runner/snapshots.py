@@ -5,18 +5,18 @@
     <data>/snapshots/<identity>.partial/…        one that is being made, or was left so
 
 A snapshot exists when its manifest does. Files that an engine never changes once written are hard-linked
-into a run's store, the others copied; a linked file that a run did change condemns the snapshot.
+into a run's store, the others copied; a linked file that a run did change condemns the snapshot. Holes of
+sparse files are neither read nor copied.
 """
 
 from __future__ import annotations
 
 import fnmatch
-import hashlib
 import os
-import shutil
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from pydantic import ValidationError
 
@@ -24,6 +24,11 @@ from kvdyno.errors import HostError
 from kvdyno.model.engine import Frozen
 
 from .disk import evict, files_below, read_through, remove_tree, sync_folder, sync_tree
+from .extents import Counted, copy_data, data_bytes, data_sha256
+from .tally import Tally
+from .watch import Progress
+
+OnProgress = Callable[[Progress], None]
 
 _STORE = "store"
 _MANIFEST = "manifest.json"
@@ -31,10 +36,11 @@ _PARTIAL = ".partial"
 
 
 class SnapshotFile(Frozen):
-    """One file of a snapshot. `path` is relative to the store."""
+    """One file of a snapshot. `path` is relative to the store; `data_bytes` are those in no hole."""
 
     path: str
     bytes: int
+    data_bytes: int
     modified_ns: int
     sha256: str
 
@@ -42,7 +48,7 @@ class SnapshotFile(Frozen):
 class Manifest(Frozen):
     """What a complete snapshot holds. `load_run` is the run that made it."""
 
-    schema_version: str = "kvdyno.snapshot/1"
+    schema_version: Literal["kvdyno.snapshot/2"] = "kvdyno.snapshot/2"
     identity: str
     slug: str
     load_run: str
@@ -63,15 +69,17 @@ class Snapshot:
 
     @property
     def bytes(self) -> int:
-        """Of all files."""
-        return sum(f.bytes for f in self.manifest.files)
+        """Of the data of all files, holes left out."""
+        return sum(f.data_bytes for f in self.manifest.files)
 
     def copied_bytes(self, write_once: Iterable[str]) -> int:
-        """Of the files that a run gets as copies of its own."""
+        """Of the data of the files that a run gets as copies of its own."""
         globs = tuple(write_once)
-        return sum(f.bytes for f in self.manifest.files if not _matches(f.path, globs))
+        return sum(f.data_bytes for f in self.manifest.files if not _matches(f.path, globs))
 
-    def lay_out(self, target: Path, *, write_once: Iterable[str], read_first: bool) -> None:
+    def lay_out(
+        self, target: Path, *, write_once: Iterable[str], read_first: bool, progress: OnProgress
+    ) -> None:
         """Make `target` a store equal to the snapshot, with nothing of either in the page cache.
 
         `write_once` are globs of the file names that the engine never changes: those are linked. With
@@ -79,6 +87,8 @@ class Snapshot:
         storage below equally prepared. Raises HostError.
         """
         globs = tuple(write_once)
+        total = self.bytes if read_first else self.copied_bytes(globs)
+        tally = Tally("copying", total=total, progress=progress)
         try:
             target.mkdir(parents=True)
             # Folders too: an engine may need an empty one.
@@ -87,10 +97,11 @@ class Snapshot:
             for file in self.manifest.files:
                 source, place = self.store / file.path, target / file.path
                 if not _matches(file.path, globs):
-                    _copy(source, place)
+                    copy_data(source, place, counted=tally.add)
+                    place.chmod(0o644)
                     continue
                 if read_first:
-                    read_through(source)
+                    read_through(source, counted=tally.add)
                 place.hardlink_to(source)
             evict(target)
             evict(self.store)
@@ -99,8 +110,9 @@ class Snapshot:
                 f"cannot copy a snapshot: {failure.strerror}", where=str(failure.filename or target)
             ) from failure
 
-    def first_difference(self, *, checksums: bool) -> str | None:
+    def first_difference(self, *, checksums: bool, progress: OnProgress) -> str | None:
         """What is not as the manifest says: cheaply by size and time, or by reading every byte."""
+        tally = Tally("checking", total=self.bytes, progress=progress)
         for file in self.manifest.files:
             path = self.store / file.path
             try:
@@ -111,7 +123,7 @@ class Snapshot:
                 return f"{path}: expected {file.bytes} bytes, found {now.st_size}"
             if now.st_mtime_ns != file.modified_ns:
                 return f"{path}: was modified after the snapshot was made"
-            if checksums and _sha256(path) != file.sha256:
+            if checksums and data_sha256(path, counted=tally.add) != file.sha256:
                 return f"{path}: the checksum differs"
         return None
 
@@ -123,7 +135,7 @@ class Snapshots:
         self._folder = folder
         self._verified: set[str] = set()
 
-    def find(self, identity: str, *, report: Callable[[str], None]) -> Snapshot | None:
+    def find(self, identity: str, *, report: Callable[[str], None], progress: OnProgress) -> Snapshot | None:
         """The complete, sound snapshot; what is incomplete or corrupt is removed, and the flaw reported.
 
         Every byte is checked the first time that this object hands a snapshot out.
@@ -138,7 +150,7 @@ class Snapshots:
             remove_tree(folder)
             return None
         snapshot = Snapshot(folder, manifest)
-        flaw = snapshot.first_difference(checksums=identity not in self._verified)
+        flaw = snapshot.first_difference(checksums=identity not in self._verified, progress=progress)
         if flaw is not None:
             report(f"its snapshot was corrupt, and was made again: {flaw}")
             self.remove(identity)
@@ -157,12 +169,14 @@ class Snapshots:
             raise HostError(f"cannot write: {failure.strerror}", where=str(store)) from failure
         return store
 
-    def commit(self, identity: str, *, slug: str, load_run: str) -> Snapshot:
+    def commit(self, identity: str, *, slug: str, load_run: str, progress: OnProgress) -> Snapshot:
         """Freeze what `begin`'s folder holds: read-only, checksummed, durable, out of the page cache."""
         partial = self._folder / (identity + _PARTIAL)
         store = partial / _STORE
         try:
-            files = tuple(_freeze(path, store) for path in files_below(store))
+            paths = tuple(files_below(store))
+            tally = Tally("checking", total=sum(map(data_bytes, paths)), progress=progress)
+            files = tuple(_freeze(path, store, counted=tally.add) for path in paths)
             manifest = Manifest(identity=identity, slug=slug, load_run=load_run, files=files)
             with (partial / _MANIFEST).open("x", encoding="utf-8") as stream:
                 stream.write(manifest.model_dump_json(indent=1) + "\n")
@@ -209,22 +223,13 @@ def _matches(path: str, globs: tuple[str, ...]) -> bool:
     return any(fnmatch.fnmatchcase(Path(path).name, glob) for glob in globs)
 
 
-def _copy(source: Path, target: Path) -> None:
-    shutil.copyfile(source, target)
-    target.chmod(0o644)
-
-
-def _freeze(path: Path, store: Path) -> SnapshotFile:
+def _freeze(path: Path, store: Path, *, counted: Counted) -> SnapshotFile:
     path.chmod(0o444)
     now = path.stat()
     return SnapshotFile(
         path=str(path.relative_to(store)),
         bytes=now.st_size,
+        data_bytes=data_bytes(path),
         modified_ns=now.st_mtime_ns,
-        sha256=_sha256(path),
+        sha256=data_sha256(path, counted=counted),
     )
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -18,9 +18,9 @@ from types import MappingProxyType
 
 from kvdyno.errors import HostError
 from kvdyno.model.engine import RunnerName
+from kvdyno.model.owner import PREFIX, is_leftover
 
 from .cage import BINDS_V2, LAUNCH_FAILED, Process, Task, read_counter, read_number, read_pids, wait_until
-from .owner import PREFIX, is_leftover
 from .process import HostProcess
 from .throttle import Throttle, read_usage
 

@@ -10,11 +10,11 @@ from pathlib import Path
 
 from kvdyno.errors import HostError
 from kvdyno.model.engine import RunnerName
+from kvdyno.model.owner import owned_name
 
 from .cage import Cage, Process, Task, Warden
 from .cgroup import V1, V2, CgroupWarden
 from .hierarchy import controller_mounts
-from .owner import owned_name
 from .process import HostProcess
 from .systemd import SystemdWarden, probe
 from .throttle import Throttle, cannot_limit

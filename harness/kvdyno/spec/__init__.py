@@ -1,6 +1,13 @@
 """Spec: reads experiment and profile files into checked, typed experiments. Knows no plan."""
 
-from .load import ExperimentSummary, engines_named, list_experiments, load_experiment
+from .load import ExperimentSummary, engines_named, experiment_name, list_experiments, load_experiment
 from .profiles import load_profiles
 
-__all__ = ["ExperimentSummary", "engines_named", "list_experiments", "load_experiment", "load_profiles"]
+__all__ = [
+    "ExperimentSummary",
+    "engines_named",
+    "experiment_name",
+    "list_experiments",
+    "load_experiment",
+    "load_profiles",
+]

@@ -39,16 +39,20 @@ class FigureKind:
 
 @dataclass(frozen=True)
 class Words:
-    """What figures, tables and claims may name: labels of engines, the grid in all profiles, kinds."""
+    """What figures, tables and claims may name: labels of engines, the grid in all profiles, kinds.
 
-    engines: Mapping[str, Engine]
+    `engines` are those of the labels that are built; an axis that none of them knows has no values.
+    """
+
+    labels: tuple[str, ...]
+    engines: tuple[Engine, ...]
     presets: tuple[str, ...]
     grid: Mapping[str, tuple[AxisValue, ...]]
     kinds: Mapping[str, FigureKind]
 
     def values(self, axis: str) -> tuple[AxisValue, ...]:
         """What the axis can be, in any profile."""
-        named: Mapping[str, tuple[AxisValue, ...]] = {"engine": tuple(self.engines), "preset": self.presets}
+        named: Mapping[str, tuple[AxisValue, ...]] = {"engine": self.labels, "preset": self.presets}
         return named[axis] if axis in named else self.grid[axis]
 
     @property
@@ -59,7 +63,7 @@ class Words:
     @property
     def phases(self) -> tuple[str, ...]:
         """Every phase and span of the drivers."""
-        phases = {phase: None for engine in self.engines.values() for phase in engine.description.phases}
+        phases = {phase: None for engine in self.engines for phase in engine.description.phases}
         return tuple({**phases, **dict.fromkeys(_SPANS)})
 
 
@@ -164,8 +168,8 @@ class _Checker:
         return self._phase_and_filter(claim, place)
 
     def label(self, label: str | None, place: Place) -> None:
-        if label is not None and label not in self._words.engines:
-            self._mistakes.add(place, unknown("engine", label, self._words.engines))
+        if label is not None and label not in self._words.labels:
+            self._mistakes.add(place, unknown("engine", label, self._words.labels))
 
     def ids(self, sections: Mapping[str, Sequence[FigureSpec | TableSpec | ClaimSpec]]) -> None:
         seen = set()
@@ -192,8 +196,7 @@ class _Checker:
         return spec.model_copy(update={"where": where})
 
     def _filter(self, axis: str, values: Sequence[AxisValue], place: Place) -> tuple[AxisValue, ...]:
-        engines = self._words.engines
-        readings = [reading for engine in engines.values() if (reading := axis_of(engine, axis))]
+        readings = [reading for engine in self._words.engines if (reading := axis_of(engine, axis))]
         typed: list[AxisValue] = []
         for index, value in enumerate(values):
             try:

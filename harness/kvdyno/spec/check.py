@@ -32,10 +32,10 @@ CAP_BYTES_MIN = 24 << 20
 
 @dataclass(frozen=True)
 class Chosen:
-    """An engine of the experiment: as the file chose it, and as it was built."""
+    """An engine of the experiment: as the file chose it, and as it was built; None: not built, nor wanted."""
 
     choice: EngineChoice
-    engine: Engine
+    engine: Engine | None
 
 
 def check_built(choice: EngineChoice, *, catalog: Container[str], project: Project, where: str) -> None:
@@ -78,28 +78,51 @@ def read_choice(form: EngineForm, *, project: Project) -> EngineChoice:
 
 
 def check_engines(
-    forms: Sequence[EngineForm], *, catalog: Mapping[str, Engine], project: Project, mistakes: Mistakes
+    forms: Sequence[EngineForm],
+    *,
+    catalog: Mapping[str, Engine],
+    project: Project,
+    wanted: Collection[str] | None,
+    mistakes: Mistakes,
 ) -> tuple[Chosen, ...]:
-    """The engines that exist, with their options in canonical spelling."""
+    """The engines of the file, with their options in canonical spelling.
+
+    Those whose labels are `wanted` (None: all) must be built; of the others, what is not has no engine.
+    """
     chosen: list[Chosen] = []
     for index, form in enumerate(forms):
         place = ("engines", index)
         choice = read_choice(form, project=project)
-        if not form.external:
-            check_built(choice, catalog=catalog, project=project, where=mistakes.where(place))
+        optional = wanted is not None and choice.label not in wanted
+        engine = None
         try:
-            engine = chosen_engine(choice, catalog=catalog)
-        except EngineError as error:
-            mistakes.add((*place, "external" if form.external else "engine"), error.message)
-            continue
+            if not form.external:
+                check_built(choice, catalog=catalog, project=project, where=mistakes.where(place))
+        except EngineError:
+            if not optional:
+                raise
+        else:
+            try:
+                engine = chosen_engine(choice, catalog=catalog)
+            except EngineError as error:
+                if not (optional and form.external):
+                    mistakes.add((*place, "external" if form.external else "engine"), error.message)
+                    continue
         if choice.label in (other.choice.label for other in chosen):
             mistakes.add(place, f"label {choice.label!r} is taken: expected a label for each engine")
             continue
-        if form.preset not in engine.presets:
-            mistakes.add((*place, "preset"), unknown("preset", form.preset, engine.presets))
-        options = _options(form.options, engine=engine, place=(*place, "options"), mistakes=mistakes)
-        chosen.append(Chosen(choice.model_copy(update={"options": options}), engine))
+        chosen.append(_checked(choice, engine, place=place, mistakes=mistakes))
     return tuple(chosen)
+
+
+def _checked(choice: EngineChoice, engine: Engine | None, *, place: Place, mistakes: Mistakes) -> Chosen:
+    """The choice with its preset and options as the engine reads them; as written where there is none."""
+    if engine is None:
+        return Chosen(choice, None)
+    if choice.preset not in engine.presets:
+        mistakes.add((*place, "preset"), unknown("preset", choice.preset, engine.presets))
+    options = _options(choice.options, engine=engine, place=(*place, "options"), mistakes=mistakes)
+    return Chosen(choice.model_copy(update={"options": options}), engine)
 
 
 def check_grid(
@@ -110,11 +133,17 @@ def check_grid(
     project: Project,
     place: Place,
     mistakes: Mistakes,
+    all_built: bool = True,
 ) -> Mapping[str, tuple[AxisValue, ...]]:
-    """Axes with typed values: sizes are bytes at paper scale, durations seconds."""
+    """Axes with typed values: sizes are bytes at paper scale, durations seconds.
+
+    Unless `all_built`, an axis that no engine knows may mean something to one that is not: it is left out.
+    """
     checked: dict[str, tuple[AxisValue, ...]] = {}
     for axis, values in grid.items():
         readings = [reading for engine in engines if (reading := axis_of(engine, axis))]
+        if not readings and not all_built:
+            continue
         if not readings:
             hint = f" (set by {OWNED_PROPERTIES[axis]})" if axis in OWNED_PROPERTIES else ""
             mistakes.add((*place, axis), unknown("axis", axis, axis_words(engines)) + hint)

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from kvdyno.errors import KvdynoError, UsageError
 from kvdyno.model.axes import AGE, VOLUME, axis_of
-from kvdyno.model.engine import Engine
+from kvdyno.model.engine import Engine, RunnerName
 from kvdyno.model.experiment import AxisValue, DeviceLimits, EngineChoice, Experiment, FigureSpec, TableSpec
 from kvdyno.model.project import Project
 from kvdyno.model.versions import split_version
@@ -77,13 +77,16 @@ def load_experiment(
 
     mistakes = Mistakes(document)
     _check_profile_names(form, known=forms, mistakes=mistakes)
-    chosen = check_engines(form.engines, catalog=catalog, project=project, mistakes=mistakes)
+    chosen = check_engines(form.engines, catalog=catalog, project=project, wanted=engines, mistakes=mistakes)
     mistakes.check()
     chosen = _with_twins(chosen, mistakes=mistakes)
     selected = _select(chosen, names=engines, catalog=catalog, project=project)
     everyone = tuple({each.choice.label: each for each in (*chosen, *selected)}.values())
-    built = [each.engine for each in everyone]
-    grids = _grids(form, age=settings.age, engines=built, project=project, mistakes=mistakes)
+    built = [each.engine for each in everyone if each.engine]
+    all_built = len(built) == len(everyone)
+    grids = _grids(
+        form, age=settings.age, engines=built, all_built=all_built, project=project, mistakes=mistakes
+    )
     check_devices(form.devices, grids=grids.values(), mistakes=mistakes)
     grid = {**grids[""], **grids.get(profile, {})}
     check_sizes(
@@ -98,7 +101,7 @@ def load_experiment(
         form,
         grid=grid,
         age=settings.age,
-        engines={each.choice.label: each.engine for each in selected},
+        engines={each.choice.label: each.engine for each in selected if each.engine},
         places={each.choice.label: ("engines", index) for index, each in enumerate(chosen)},
         profile=profile,
         project=project,
@@ -106,7 +109,8 @@ def load_experiment(
     )
     check_needed_axes(grid, engines=built, mistakes=mistakes)
     properties = check_properties(form.properties, engines=built, grid=grid, mistakes=mistakes)
-    bound = check_bindings(form, words=_words(everyone, grids=grids, project=project), mistakes=mistakes)
+    words = _words(everyone, form=form, grids=grids, project=project)
+    bound = check_bindings(form, words=words, mistakes=mistakes)
     mistakes.check()
 
     labels = {each.choice.label for each in selected}
@@ -140,19 +144,32 @@ def _with_twins(chosen: Sequence[Chosen], *, mistakes: Mistakes) -> tuple[Chosen
 
 
 def engines_named(
-    path_or_name: str | Path, *, project: Project, labels: Sequence[str] = ()
-) -> tuple[str, ...]:
-    """Names of the engines that the file asks for, built or not, with the versions that it names.
+    path_or_name: str | Path,
+    *,
+    project: Project,
+    labels: Sequence[str] = (),
+    runner: RunnerName = "local",
+) -> Mapping[RunnerName, tuple[str, ...]]:
+    """Names of the engines that the file asks for, built or not, by what will run them.
 
+    Names have the versions that the file names. `runner` runs those that the file names no runner for.
     Upstream binaries are none of them. With `labels` only these; a word that is no label is a name itself.
     """
     form = read_form(read_document(_find(path_or_name, project=project)), ExperimentForm)
     choices = [
         (read_choice(each, project=project), each.engine) for each in form.engines if not each.external
     ]
-    by_label = {choice.label: name for choice, name in choices}
-    names = [by_label.get(label, label) for label in labels] if labels else by_label.values()
-    return tuple(dict.fromkeys(names))
+    by_label = {choice.label: (choice.runner or runner, name) for choice, name in choices}
+    wanted = [by_label.get(label, (runner, label)) for label in labels] if labels else by_label.values()
+    found: dict[RunnerName, dict[str, None]] = {}
+    for its_runner, name in wanted:
+        found.setdefault(its_runner, {})[name] = None
+    return {its_runner: tuple(names) for its_runner, names in found.items()}
+
+
+def experiment_name(path_or_name: str | Path, *, project: Project) -> str:
+    """What the experiment in that file, or of that name, is called. Raises UsageError if there is none."""
+    return _name_of(_find(path_or_name, project=project), project=project)
 
 
 def _find(path_or_name: str | Path, *, project: Project) -> Path:
@@ -231,7 +248,13 @@ def _select(
 
 
 def _grids(
-    form: ExperimentForm, *, age: float, engines: Sequence[Engine], project: Project, mistakes: Mistakes
+    form: ExperimentForm,
+    *,
+    age: float,
+    engines: Sequence[Engine],
+    all_built: bool,
+    project: Project,
+    mistakes: Mistakes,
 ) -> Mapping[str, Grid]:
     """The checked grid under "", and what each profile replaces of it under the profile's name.
 
@@ -248,6 +271,7 @@ def _grids(
             project=project,
             place=place,
             mistakes=mistakes,
+            all_built=all_built,
         )
         for name, (place, grid) in written.items()
     }
@@ -256,13 +280,18 @@ def _grids(
     return grids
 
 
-def _words(engines: Sequence[Chosen], *, grids: Mapping[str, Grid], project: Project) -> Words:
+def _words(
+    engines: Sequence[Chosen], *, form: ExperimentForm, grids: Mapping[str, Grid], project: Project
+) -> Words:
     values: dict[str, dict[AxisValue, None]] = {}
     for grid in grids.values():
         for axis, its_values in grid.items():
             values.setdefault(axis, {}).update(dict.fromkeys(its_values))
+    if not all(each.engine for each in engines):
+        values |= {axis: {} for axis in form.grid if axis not in values}
     return Words(
-        engines={each.choice.label: each.engine for each in engines},
+        labels=tuple(each.choice.label for each in engines),
+        engines=tuple(each.engine for each in engines if each.engine),
         presets=tuple(dict.fromkeys(each.choice.preset for each in engines)),
         grid={axis: tuple(its_values) for axis, its_values in values.items()},
         kinds=figure_kinds(project.root / "plots"),

@@ -67,6 +67,22 @@ def test_two_versions_are_engines_beside_each_other(project: Project) -> None:
     assert "tiny" not in found  # its bare name is the distribution's
 
 
+def test_a_library_is_the_same_wherever_it_is_built(registry: Registry, tmp_path: Path) -> None:
+    """Sources name themselves in messages, and debug information names folders."""
+    source = "const char* tiny_version(void) { return __FILE__; }\n"
+    sha256 = registry.put("0.1.0+1.0", crate("0.1.0+1.0", source=source))
+    libraries = []
+    for place in ("one", "another/place"):
+        project = make_checkout(tmp_path / place)
+        list_versions(project, sha256=sha256)
+        listed = project.root / "engines" / "versions.yaml"
+        listed.write_text(listed.read_text().replace("Release", "RelWithDebInfo"))
+        libraries.append(build(project) / "lib" / "libtiny.so")
+    one, other = (library.read_bytes() for library in libraries)
+    assert str(tmp_path).encode() not in one
+    assert one == other
+
+
 def test_the_default_version_answers_to_the_bare_name(project: Project) -> None:
     text = project.root / "engines" / "versions.yaml"
     text.write_text(text.read_text().replace("default: system", 'default: "1.0"'))

@@ -167,6 +167,20 @@ def test_a_terminal_shows_loads_before_the_first_run() -> None:
     ]
 
 
+def test_a_terminal_shows_how_far_a_snapshot_is_checked_before_anything_runs() -> None:
+    screen = io.StringIO()
+    console = Console(file=screen, width=80, markup=False, highlight=False)
+    display = SweepDisplay(console, Forecast(RUNS), clock=lambda: 0.0)
+    display.progress(
+        Progress(phase="checking", elapsed=1, fraction=0.5, operations=512, rate=512, unit="MiB/s")
+    )
+    console.print(display)
+    assert [" ".join(line.split()) for line in screen.getvalue().splitlines()] == [
+        "load snapshots",
+        "checking " + "━" * 24 + " 512 MiB/s 0:50 left",
+    ]
+
+
 def test_what_a_driver_said_cannot_command_the_terminal() -> None:
     screen = io.StringIO()
     console = Console(file=screen, width=80, markup=False, highlight=False)

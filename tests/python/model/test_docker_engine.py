@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +15,9 @@ from fakes.containers import make_image
 from kvdyno.errors import HostError
 from kvdyno.model import docker_engine
 from kvdyno.model.docker_engine import connect, run_once
+from kvdyno.model.owner import LABEL_OWNER
+from kvdyno.runner.cage import wait_until
+from kvdyno.runner.warden import remove_leftover_containers
 
 
 def refused(monkeypatch: pytest.MonkeyPatch, address: str) -> str:
@@ -68,3 +74,24 @@ class TestRunOnce:
         with pytest.raises(TimeoutError, match="no end within 1 s: sleep 600"):
             run_once(client, image, ["sleep", "600"], timeout_seconds=1)
         assert len(client.api.containers(all=True)) == before
+
+    def test_what_a_killed_process_left_is_removed_by_the_next_sweep(self, client: DockerClient) -> None:
+        image = make_image(client)
+        killed = [sys.executable, "-c", _RUN_AND_HANG, image]
+        with subprocess.Popen(killed, stdout=subprocess.PIPE, env={**os.environ}) as process:
+            _await_running(client)
+            process.kill()
+        [left] = client.api.containers(all=True, filters={"label": LABEL_OWNER})
+        assert left["Names"][0].lstrip("/") in remove_leftover_containers()
+        assert not client.api.containers(all=True)
+
+
+_RUN_AND_HANG = """\
+import sys
+from kvdyno.model.docker_engine import connect, run_once
+run_once(connect(), sys.argv[1], ["sleep", "600"])
+"""
+
+
+def _await_running(client: DockerClient) -> None:
+    wait_until(lambda: bool(client.api.containers()), seconds=20, failure="no container was started")

@@ -13,9 +13,10 @@ from fakes.projects import make_project
 
 from kvdyno import pipeline
 from kvdyno.errors import EngineError, UsageError
+from kvdyno.model.image import image_name
+from kvdyno.model.owner import LABEL_OWNER, LABEL_PIDS, process_ids
 from kvdyno.model.project import Project
 from kvdyno.model.sources import source_sha256
-from kvdyno.runner import docker
 from kvdyno.store import lock
 
 from .test_sweep import Diary
@@ -90,6 +91,20 @@ def test_an_engine_without_an_image_is_named(project: Project) -> None:
     assert str(raised.value.remedy).startswith("kvdyno images build --experiment ")
 
 
+def test_a_report_needs_neither_runner_nor_image(project: Project, client: DockerClient) -> None:
+    """In a clone that uses Docker alone, and in one that has nothing but the records."""
+    _, whole = pipeline.make_plan(project, REQUEST)
+    pipeline.sweep(project, whole, how=CAPPED, observer=Diary())
+    unnamed = pipeline.Request(experiment="test")
+    assert len(pipeline.find_recorded(project, unnamed).records) == 2
+    (project.adapters / NAME / "adapter.cc").write_text("// another version\n")
+    assert len(pipeline.find_recorded(project, REQUEST, runner="docker").records) == 2
+    client.images.remove(image_name(NAME), force=True)
+    assert len(pipeline.find_recorded(project, REQUEST, runner="docker").records) == 2
+    with pytest.raises(EngineError, match="no engine is built"):
+        pipeline.find_recorded(project, unnamed, runner="local")
+
+
 def test_an_upstream_binary_is_refused(project: Project) -> None:
     ycsb = project.root / "ycsb"
     ycsb.write_text("#!/bin/sh\n")
@@ -104,7 +119,7 @@ def test_an_upstream_binary_is_refused(project: Project) -> None:
 def test_a_local_sweep_removes_containers_that_a_killed_one_left(
     project: Project, client: DockerClient
 ) -> None:
-    labels = {docker.LABEL_OWNER: "kvdyno-dead-4194305-77", docker.LABEL_PIDS: docker.process_ids()}
+    labels = {LABEL_OWNER: "kvdyno-dead-4194305-77", LABEL_PIDS: process_ids()}
     image = make_image(client, source=source_sha256(project, NAME))
     name = client.containers.create(image, labels=labels).name
     assert name in pipeline.clean(project, snapshots=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,8 @@ import pytest
 
 from kvdyno.model.point import Point
 from kvdyno.runner import local as local_module
-from kvdyno.runner.cache_policy import drop_caches, warmed
+from kvdyno.runner.cache_policy import drop_caches, joined, warmed
+from kvdyno.runner.disk import sparse_files
 
 from .conftest import MIB, Execute
 
@@ -22,13 +24,37 @@ def test_a_warm_store_is_read_whole_before_the_driver(tmp_path: Path) -> None:
         (store / name).write_bytes(b"x" * 5000)
     (store / "deep/.hidden").write_bytes(b"x" * 5000)
     marker = ["/bin/sh", "-c", "cat /proc/$$/io"]
-    done = subprocess.run(warmed(store, marker), capture_output=True, text=True, check=True)
+    done = subprocess.run(warmed(store, marker, sparse={}), capture_output=True, text=True, check=True)
     assert done.stdout.startswith("rchar:"), "the driver follows, with its own output"
     assert int(done.stdout.split()[1]) > 15_000, "what was read before is on the account of the same process"
 
 
+def test_holes_of_a_warm_store_are_not_read(tmp_path: Path) -> None:
+    """They would take minutes, and their zeros would fill the cap."""
+    store = tmp_path / "store"
+    (store / "deep").mkdir(parents=True)
+    for name in ("it's a map", "deep/map"):
+        with (store / name).open("wb") as stream:
+            for place in range(0, 64 * 1000, 64):
+                stream.seek(place << 20)
+                stream.write(b"x" * 4096)
+            stream.truncate(1 << 40)
+    (store / "empty").touch()
+    os.truncate(store / "empty", 1 << 40)
+    marker = ["/bin/sh", "-c", "cat /proc/$$/io"]
+    command = warmed(store, marker, sparse=sparse_files(store))
+    assert max(map(len, command)) < 128 << 10, "an argument's limit"
+    parts = joined([range(place, place + 1) for place in (0, 100, 1 << 30, (1 << 30) + 1)], 2)
+    assert parts == [range(101), range(1 << 30, (1 << 30) + 2)]
+    some = {name: extents[:20] for name, extents in sparse_files(store).items()}
+    done = subprocess.run(warmed(store, marker, sparse=some), capture_output=True, text=True, check=True)
+    assert 2 * 20 * 4096 < int(done.stdout.split()[1]) < 8 << 20
+
+
 def test_a_store_that_cannot_be_read_starts_no_driver(tmp_path: Path) -> None:
-    done = subprocess.run(warmed(tmp_path / "gone", ["echo", "started"]), capture_output=True, check=False)
+    done = subprocess.run(
+        warmed(tmp_path / "gone", ["echo", "started"], sparse={}), capture_output=True, check=False
+    )
     assert done.returncode == 125
     assert done.stdout == b""
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from kvdyno.errors import HostError
+from kvdyno.model.owner import is_leftover, owned_name
 from kvdyno.runner import cgroup as cgroup_module
 from kvdyno.runner import choose_warden
 from kvdyno.runner.cage import LAUNCH_FAILED, Warden, read_counter, read_number, read_pids
 from kvdyno.runner.cgroup import V1, V2, CgroupCage, CgroupWarden
-from kvdyno.runner.owner import is_leftover, owned_name
 from kvdyno.runner.systemd import Systemctl, probe
 
 MIB = 1 << 20

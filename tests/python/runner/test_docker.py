@@ -17,11 +17,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from docker import DockerClient
+from docker import APIClient, DockerClient
 from fakes.containers import NAME, PrivateEngine, make_image
 
 from kvdyno.errors import EngineError, HostError, Interrupted
 from kvdyno.model.image import driver_path
+from kvdyno.model.owner import LABEL_OWNER, LABEL_PIDS, owned_name, process_ids
 from kvdyno.model.point import Point, Run
 from kvdyno.model.project import Project
 from kvdyno.model.record import Record
@@ -30,8 +31,6 @@ from kvdyno.runner import LocalRunner, Progress
 from kvdyno.runner import docker as docker_module
 from kvdyno.runner import docker_cage as cage_module
 from kvdyno.runner.cage import wait_until
-from kvdyno.runner.docker import LABEL_OWNER, LABEL_PIDS, process_ids
-from kvdyno.runner.owner import owned_name
 
 from .conftest import MIB, Sink
 from .test_killed import start_harness
@@ -212,6 +211,35 @@ def test_a_removed_container_is_told(client: DockerClient, execute: Execute) -> 
     assert record.status == "failed"
     assert record.failure
     assert "removed from outside" in record.failure.reason
+
+
+def test_a_container_whose_removal_has_begun_is_told(
+    client: DockerClient, execute: Execute, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The Engine kills what runs in it, and takes its time to remove the rest."""
+    inspect = APIClient.inspect_container
+
+    def slow(api: APIClient, name: str) -> dict[str, Any]:
+        found = inspect(api, name)
+        if not found["State"]["Running"]:
+            found["State"]["Status"] = "removing"
+        return found
+
+    monkeypatch.setattr(APIClient, "inspect_container", slow)
+    record = execute("hang", progress=lambda line: client.api.kill(containers(client)[0]))
+    assert record.failure
+    assert "removed from outside" in record.failure.reason
+
+
+def test_a_colon_in_the_data_path_is_no_separator(
+    client: DockerClient, docker_point: Point, sink: Sink, project: Project, tmp_path: Path
+) -> None:
+    run_dir = tmp_path / "run:1"
+    run_dir.mkdir()
+    elsewhere = replace(project, data=tmp_path / "data: of a disk, ro")
+    with LocalRunner(elsewhere, sweep_id="test", loads=sink, runners=["docker"]) as runner:
+        record = runner.execute(Run(docker_point, 1), run_dir=run_dir, order=0, progress=silent)
+    assert (record.status, record.failure) == ("ok", None)
 
 
 def test_an_image_that_has_gone_ends_the_sweep(execute: Execute, docker_point: Point) -> None:

@@ -132,3 +132,29 @@ def test_records_have_gauges_and_their_flaws(
     assert record.gauges["disk.read_4k_p50_us"] is None
     assert any("4 KiB reads cannot be measured: Invalid argument" in text for text in record.warnings)
     validate(record.model_dump(mode="json"), schema="record", where="record")
+
+
+def test_a_store_is_read_where_it_holds_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A read in a hole reaches no disk, and would look fast."""
+    store = tmp_path / "store"
+    store.mkdir()
+    with (store / "map").open("wb") as stream:
+        stream.seek(1 << 35)
+        stream.write(b"x" * (64 << 10))
+        stream.truncate(1 << 40)
+    (store / "empty").touch()
+    os.truncate(store / "empty", 1 << 40)
+    read: list[tuple[str, int]] = []
+
+    def timed(path: Path, *, offset: int) -> float:
+        read.append((path.name, offset - (1 << 35)))
+        return 0.001
+
+    monkeypatch.setattr(module, "_timed_read", timed)
+    gauges = Gauges(tmp_path / "own")
+    gauges.take(store)
+    gauges.remove()
+    of_the_store = [(name, place) for name, place in read if name in ("map", "empty")]
+    assert of_the_store
+    assert {name for name, _ in of_the_store} == {"map"}
+    assert all(0 <= place < 64 << 10 for _, place in of_the_store)

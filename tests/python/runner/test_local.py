@@ -191,10 +191,10 @@ def test_lack_of_space_is_a_result_with_numbers(
 def test_a_disk_that_fills_while_copying_is_a_result(
     execute: Execute, loaded_point: Point, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(source: Path, target: Path) -> None:
+    def full(source: Path, target: Path, *, counted: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device", str(target))
 
-    monkeypatch.setattr(snapshots_module.shutil, "copyfile", full)
+    monkeypatch.setattr(snapshots_module, "copy_data", full)
     record = execute(loaded_point)
     assert record.status == "disk_full"
     assert record.failure is not None

@@ -11,6 +11,7 @@ from fakes import engines
 from fakes.projects import EXPERIMENT, PROFILES, make_project
 
 from kvdyno.errors import EngineError, SpecError, UsageError
+from kvdyno.model.engine import Engine
 from kvdyno.model.experiment import DeviceLimits, Experiment, Phases
 from kvdyno.spec import list_experiments, load_experiment, load_profiles
 
@@ -458,3 +459,39 @@ def test_a_version_that_is_not_built(versioned: Load, only: list[str] | None) ->
     with pytest.raises(EngineError, match=r"engine 'rocksdb@11\.8\.1' is not built") as raised:
         versioned("[rocksdb, rocksdb@11.8.1]", built=False, only=only)
     assert raised.value.remedy == "kvdyno engines build rocksdb@11.8.1"
+
+
+class Stale(dict[str, Engine]):
+    """A catalog whose leveldb is of other sources."""
+
+    def __getitem__(self, name: str) -> Engine:
+        if name == "leveldb":
+            raise EngineError("stale", where=name)
+        return super().__getitem__(name)
+
+    def __contains__(self, name: object) -> bool:
+        return bool(self[str(name)])
+
+
+def test_an_engine_that_is_not_wanted_need_not_be_built(tmp_path: Path) -> None:
+    text = FULL.replace("bloom_bits: [0, 10]", "bloom_bits: [0, 10]\n  its_own: [1, 2]").replace(
+        "x: dataset,", "x: its_own,"
+    )
+    project = make_project(tmp_path, experiment=text)
+    adapter = project.adapters / "leveldb"
+    adapter.mkdir()
+    for file in ("CMakeLists.txt", "packages.txt"):
+        (adapter / file).touch()
+    catalog = engines.catalog()
+    missing = {name: engine for name, engine in catalog.items() if name != "leveldb"}
+    for known in (Stale(catalog), missing):
+        found = load_experiment("test", project=project, catalog=known, engines=["rocksdb"])
+        assert [choice.label for choice in found.engines] == ["rocksdb"]
+        assert "its_own" not in found.grid, "only the missing one can know it"
+        assert found.figures[0].where["engine"] == ("other",)
+        with pytest.raises(EngineError, match=r"stale|not built"):
+            load_experiment("test", project=project, catalog=known)
+        with pytest.raises(EngineError, match=r"stale|not built"):
+            load_experiment("test", project=project, catalog=known, engines=["rocksdb", "other"])
+    with pytest.raises(SpecError, match="unknown axis 'its_own'"):
+        load_experiment("test", project=project, catalog=catalog, engines=["rocksdb"])

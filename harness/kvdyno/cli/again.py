@@ -1,0 +1,62 @@
+"""How to measure the same again: the commands that a report ends with."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+
+from kvdyno.model.engine import RunnerName
+from kvdyno.model.point import Plan
+from kvdyno.model.results import Analysis
+from kvdyno.model.versions import versioned
+
+_ONCE_ONLY = ("--json", "--force")
+_BUILDS_OF = "--builds-of"
+
+
+def commands_again(arguments: Sequence[str], *, plan: Plan, found: Analysis) -> list[str]:
+    """The code's version, its engines for the runners that made the records, then the call as a `run`.
+
+    `arguments` are those of the call, behind the command's name.
+    """
+    return [
+        *_checkout(found),
+        *_engines(plan),
+        shlex.join([".venv/bin/kvdyno", "run", *_run(arguments, plan)]),
+    ]
+
+
+def _checkout(found: Analysis) -> Iterator[str]:
+    commits = {str(machine.facts.get("kvdyno.commit") or "") for machine in found.machines} - {""}
+    modified = {machine.facts.get("kvdyno.modified") for machine in found.machines}
+    if len(commits) != 1:
+        return
+    if modified == {False}:
+        yield f"git checkout {commits.pop()}"
+    else:
+        yield f"# measured with a checkout that was modified after commit {commits.pop()}"
+
+
+def _engines(plan: Plan) -> Iterator[str]:
+    names: dict[RunnerName, dict[str, None]] = {}
+    for engine in (point.engine for point in plan.points):
+        names.setdefault(engine.runner, {})[versioned(engine.name, engine.built_version or None)] = None
+    if "local" in names:
+        yield "make build"
+        if versions := [name for name in names["local"] if "@" in name]:
+            yield shlex.join([".venv/bin/kvdyno", "engines", "build", *versions])
+    if "docker" in names:
+        yield f"make images IMAGES={','.join(names['docker'])}"
+
+
+def _run(arguments: Sequence[str], plan: Plan) -> Iterator[str]:
+    words = iter(arguments)
+    for word in words:
+        if word == _BUILDS_OF:
+            next(words)
+        elif word not in _ONCE_ONLY and not word.startswith(f"{_BUILDS_OF}="):
+            yield word
+    unnamed = {choice.label for choice in plan.experiment.engines if choice.runner is None}
+    runners = {point.engine.runner for point in plan.points if point.axes["engine"] in unnamed}
+    if "docker" in runners and not any(word.startswith(("-r", "--runner")) for word in arguments):
+        yield from ("--runner", "docker")
