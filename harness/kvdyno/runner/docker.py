@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
 LABEL_SWEEP = "kvdyno.sweep"
 LABEL_OWNER = "kvdyno.owner"
-#: In which namespace the owner's process id means something.
-LABEL_PIDS = "kvdyno.process-ids"
 
 #: How long an Engine may be away in mid-sweep, as when it is restarted.
 GRACE_SECONDS = 60.0
@@ -64,7 +62,7 @@ class DockerWarden:
             self._client.close()
             raise
         name = owned_name(sweep_id)
-        labels = {LABEL_SWEEP: sweep_id, LABEL_OWNER: name, LABEL_PIDS: process_ids()}
+        labels = {LABEL_SWEEP: sweep_id, LABEL_OWNER: name}
         self._confines = Confines(
             name=name,
             labels=labels,
@@ -124,10 +122,7 @@ class DockerWarden:
     def remove_leftovers(self) -> tuple[str, ...]:
         """See Warden."""
         return tuple(
-            name
-            for name, labels in self._ours()
-            if labels.get(LABEL_PIDS) == process_ids() and is_leftover(labels[LABEL_OWNER])
-            if self._remove(name)
+            name for name, labels in self._ours() if is_leftover(labels[LABEL_OWNER]) and self._remove(name)
         )
 
     def close(self) -> None:
@@ -242,8 +237,3 @@ def _product(version: Mapping[str, Any]) -> str:
     parts = [part["Name"] for part in version.get("Components") or ()]
     name = "Podman" if any("Podman" in part for part in parts) else "Docker Engine"
     return f"{name} {version['Version']}"
-
-
-def process_ids() -> str:
-    """The name of the namespace that this process's ids belong to."""
-    return str(Path("/proc/self/ns/pid").readlink())

@@ -23,7 +23,7 @@ from .environment import Surveyor
 from .gauges import Gauges
 from .imitation import Imitation, demand_accounted_write_back, release
 from .loads import Loads, LoadSink
-from .owner import is_leftover, owned_name
+from .owner import claimed, is_leftover, owned_name
 from .snapshots import Snapshot, Snapshots
 from .throttle import cannot_limit
 from .warden import choose_warden, remove_leftover_containers
@@ -65,7 +65,8 @@ class LocalRunner:
         # A load under the cap and one without it may leave different files: they are not shared.
         self._snapshots = Snapshots(project.data / _SHELVES[uncapped])
         self._work = project.data / "work" / owned_name(sweep_id)
-        self._gauges = Gauges(project.data / "gauges" / owned_name(sweep_id))
+        self._gauges = Gauges(self._work / "gauges")
+        self._store = self._work / "store"
         self._imitation = Imitation(self._work / "imitated")
         self._surveyor = Surveyor(project)
         self._loads = Loads(self._snapshots, sink=loads, draft=self._draft)
@@ -90,6 +91,7 @@ class LocalRunner:
                 )
                 for runner in self._runners
             }
+            undo.enter_context(self._owned_work())
             self._setting = Setting(sweep_id=self._sweep_id, wardens=wardens, cpus=cpus, gauges=self._gauges)
             self.removed_leftovers = tidy(self._project, wardens=wardens.values())
             self._exit = undo.pop_all()
@@ -99,11 +101,7 @@ class LocalRunner:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Remove what this sweep left, and put the machine back."""
-        try:
-            self._gauges.remove()
-            remove_tree(self._work)
-        finally:
-            self._exit.close()
+        self._exit.close()
 
     @property
     def confinement(self) -> str:
@@ -151,7 +149,7 @@ class LocalRunner:
             with _explained(run):
                 return self._execute(run, run_dir, order, progress, force_snapshot=force_snapshot)
         finally:
-            remove_tree(self._work)
+            remove_tree(self._store)
 
     def _prepare(
         self,
@@ -227,10 +225,20 @@ class LocalRunner:
         return record.model_copy(update={"warnings": (*record.warnings, warning)})
 
     @contextlib.contextmanager
+    def _owned_work(self) -> Iterator[None]:
+        """The work folder, claimed for the whole sweep."""
+        self._work.mkdir(parents=True)
+        try:
+            with claimed(self._work):
+                yield
+        finally:
+            remove_tree(self._work)
+
+    @contextlib.contextmanager
     def _store_for(self, point: Point) -> Iterator[tuple[Path, bool]]:
         """Where the run's store goes, not made yet, and whether that is on a disk of its own."""
         if not self._needs_own_disk(point):
-            yield self._work / "store", False
+            yield self._store, False
             return
         with self._imitation.disk(size=_OWN_DISK_ROOM * needed_bytes(point.expected_disk_bytes)) as disk:
             yield disk / "store", True
@@ -269,8 +277,8 @@ def tidy(project: Project, *, wardens: Iterable[Warden], snapshots: bool = False
     """
     removed = [name for warden in wardens for name in warden.remove_leftovers()]
     removed += remove_leftover_containers()
-    for folder in sorted([*(project.data / "work").glob("*"), *(project.data / "gauges").glob("*")]):
-        if is_leftover(folder.name):
+    for folder in sorted((project.data / "work").glob("*")):
+        if is_leftover(folder.name, folder=folder):
             release(folder)
             remove_tree(folder)
             removed.append(folder.name)

@@ -104,7 +104,8 @@ def test_an_upstream_binary_is_refused(project: Project) -> None:
 def test_a_local_sweep_removes_containers_that_a_killed_one_left(
     project: Project, client: DockerClient
 ) -> None:
-    labels = {docker.LABEL_OWNER: "kvdyno-dead-4194305-77", docker.LABEL_PIDS: docker.process_ids()}
+    namespace = Path("/proc/self/ns/pid").stat().st_ino
+    labels = {docker.LABEL_OWNER: f"kvdyno-dead-ns{namespace}-4194305-77"}
     image = make_image(client, source=source_sha256(project, NAME))
     name = client.containers.create(image, labels=labels).name
     assert name in pipeline.clean(project, snapshots=False)

@@ -30,10 +30,10 @@ from kvdyno.runner import LocalRunner, Progress
 from kvdyno.runner import docker as docker_module
 from kvdyno.runner import docker_cage as cage_module
 from kvdyno.runner.cage import wait_until
-from kvdyno.runner.docker import LABEL_OWNER, LABEL_PIDS, process_ids
+from kvdyno.runner.docker import LABEL_OWNER
 from kvdyno.runner.owner import owned_name
 
-from .conftest import MIB, Sink
+from .conftest import MIB, Sink, dead_name
 from .test_killed import start_harness
 from .test_throttle import SLOW_WRITES
 
@@ -228,7 +228,7 @@ def test_ctrl_c_leaves_no_container(client: DockerClient, execute: Execute, proj
     with pytest.raises(Interrupted):
         execute("hang", progress=interrupt)
     assert not containers(client)
-    assert not list((project.data / "work").glob("*"))
+    assert not list((project.data / "work").glob("*/store"))
 
 
 def test_a_warm_store_is_read_inside_the_container(execute: Execute, loaded_point: Point) -> None:
@@ -269,8 +269,8 @@ def test_what_a_killed_harness_leaves_ends_by_itself_and_is_removed(
     "labels",
     [
         {},
-        {LABEL_OWNER: owned_name("living"), LABEL_PIDS: process_ids()},
-        {LABEL_OWNER: "kvdyno-dead-4194305-77", LABEL_PIDS: "pid:[1]"},
+        {LABEL_OWNER: owned_name("living")},
+        {LABEL_OWNER: dead_name(namespace=1)},
     ],
 )
 def test_what_others_own_stays(
