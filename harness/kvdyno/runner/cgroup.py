@@ -26,6 +26,7 @@ from .cage import (
     read_pids,
     wait_until,
 )
+from .hierarchy import thaw
 from .owner import PREFIX, claimed, is_leftover
 from .process import HostProcess
 from .throttle import Throttle, apply, cannot_limit, held_at_root, read_usage
@@ -157,7 +158,7 @@ class CgroupCage(Counters):
     def kill(self) -> None:
         """See Cage. A tree that forks while it is being killed is caught by the next round.
 
-        Processes of other PID namespaces are not this harness's to end.
+        Frozen ones are thawed. Processes of other PID namespaces are not this harness's to end.
         """
 
         def emptied() -> bool:
@@ -166,6 +167,7 @@ class CgroupCage(Counters):
             if inside and kill.exists() and not has_strangers(self.path / "cgroup.procs"):
                 kill.write_text("1")
             for pid in inside:
+                thaw(pid)
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
             return not inside

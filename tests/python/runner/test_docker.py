@@ -285,6 +285,20 @@ def test_what_others_own_stays(
         container.remove()
 
 
+def test_a_paused_leftover_is_removed(client: DockerClient, enter: Enter, docker_point: Point) -> None:
+    container = client.containers.create(
+        docker_point.engine.image,
+        labels={LABEL_OWNER: dead_name()},
+        entrypoint=["/bin/sleep", "600"],
+        network_mode="none",
+    )
+    container.start()
+    container.pause()
+    with enter() as runner:
+        assert container.name in runner.removed_leftovers
+    assert not containers(client)
+
+
 # Docker's own client leaves its socket open where nobody listens any more.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 class TestAnEngineThatGoesAway:

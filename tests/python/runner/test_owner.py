@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,7 +17,8 @@ from kvdyno.model.point import Point, Run
 from kvdyno.model.project import Project
 from kvdyno.runner import LocalRunner
 from kvdyno.runner.cage import has_strangers, read_pids, wait_until
-from kvdyno.runner.cgroup import V2, CgroupCage, CgroupWarden
+from kvdyno.runner.cgroup import V1, V2, CgroupCage, CgroupWarden
+from kvdyno.runner.hierarchy import controller_mounts
 from kvdyno.runner.owner import claimed, is_leftover, owned_name
 
 from .conftest import Sink, can_cap, dead_name
@@ -171,3 +173,32 @@ def test_a_group_with_strangers_is_neither_killed_nor_a_leftover(tmp_path: Path)
             CgroupCage(path, V2).kill()
         assert sleeper.wait(timeout=20) < 0
     assert (path / "cgroup.kill").read_text() == "", "it would end the strangers too"
+
+
+@pytest.fixture
+def frozen() -> Iterator[tuple[Path, subprocess.Popen[bytes]]]:
+    """A cgroup v1 that a dead process left, with a frozen process inside."""
+    memory, _ = controller_mounts("memory")
+    freezer, _ = controller_mounts("freezer")
+    if memory is None or freezer is None or not os.access(freezer, os.W_OK):
+        pytest.skip("needs cgroup v1 with a freezer that may be written; v2 ends frozen processes by itself")
+    left, paused = memory / f"kvdyno-test-{os.getpid()}", freezer / f"kvdyno-test-{os.getpid()}"
+    with contextlib.ExitStack() as undo:
+        for path in (left, paused):
+            path.mkdir()
+            undo.callback(path.rmdir)
+        sleeper = undo.enter_context(subprocess.Popen(["sleep", "600"]))
+        undo.callback(sleeper.kill)
+        for path in (left, paused):
+            (path / "cgroup.procs").write_text(str(sleeper.pid))
+        (paused / "freezer.state").write_text("FROZEN")
+        undo.callback((paused / "freezer.state").write_text, "THAWED")
+        yield left, sleeper
+
+
+def test_a_frozen_process_is_thawed_before_it_is_killed(
+    frozen: tuple[Path, subprocess.Popen[bytes]],
+) -> None:
+    group, sleeper = frozen
+    CgroupCage(group, V1).kill()
+    assert sleeper.wait(timeout=20) == -signal.SIGKILL
