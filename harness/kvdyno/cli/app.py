@@ -125,6 +125,10 @@ NoTurboOption = Annotated[
 UncappedOption = Annotated[
     bool, typer.Option("--uncapped", metavar="", help="Run without a memory cap; every record says so.")
 ]
+WaitOption = Annotated[
+    bool,
+    typer.Option("--wait", metavar="", help="Wait until the sweep that runs on this machine has ended."),
+]
 ResultsOption = Annotated[
     Path | None,
     typer.Option(

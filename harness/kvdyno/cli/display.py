@@ -53,6 +53,10 @@ class SweepDisplay:
         self._run = self._load = None
         self._live.stop()
 
+    def waiting(self, holder: str) -> None:
+        """See pipeline.Observer."""
+        self._console.print(waiting_for(holder), soft_wrap=True)
+
     def started(self, total: int, *, confined: str, removed: Sequence[str]) -> None:
         """See pipeline.Observer."""
         self._total = total
@@ -131,6 +135,11 @@ class SweepDisplay:
         for line in lines:
             line.no_wrap, line.overflow = True, "ellipsis"
         return Group(*lines)
+
+
+def waiting_for(holder: str) -> str:
+    """What is printed while another sweep runs."""
+    return f"waiting for another sweep to end: {harmless(holder)}"
 
 
 def _clock_face(seconds: float) -> str:

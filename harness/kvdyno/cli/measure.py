@@ -35,6 +35,7 @@ from .app import (
     ResultsOption,
     RunnerOption,
     UncappedOption,
+    WaitOption,
     app,
     console,
     cpu_list,
@@ -108,6 +109,7 @@ def run(
     ] = None,
     governor: GovernorOption = None,
     no_turbo: NoTurboOption = False,
+    wait: WaitOption = False,
     results: ResultsOption = None,
     data: DataOption = None,
     json: JsonOption = False,
@@ -130,7 +132,7 @@ def run(
         frequency=pipeline.Frequency(governor, no_turbo=no_turbo),
     )
     with SweepDisplay(render.silent() if json else console, _forecast(here, whole, how)) as display:
-        result = pipeline.sweep(here, whole, how=how, observer=display)
+        result = pipeline.sweep(here, whole, how=how, observer=display, wait=wait)
     found = pipeline.analyse(here, whole, records=result.records)
     paths = pipeline.write_report(
         here, found, whole.experiment, commands=_again(found), partial=request.partial, uncapped=uncapped
@@ -219,7 +221,7 @@ def _forecast(here: Project, whole: Plan, how: pipeline.Confinement) -> Forecast
 def _again(found: Analysis) -> list[str]:
     """How to measure the same again: the code's version, then this call as a `run`."""
     _, *arguments = sys.argv[1:]
-    asked = [word for word in arguments if word not in ("--json", "--force")]
+    asked = [word for word in arguments if word not in ("--json", "--force", "--wait")]
     commits = {str(machine.facts.get("kvdyno.commit") or "") for machine in found.machines} - {""}
     modified = {machine.facts.get("kvdyno.modified") for machine in found.machines}
     if len(commits) != 1:

@@ -17,8 +17,9 @@ from kvdyno.model.point import Plan, Run
 from kvdyno.model.project import Project
 from kvdyno.model.record import Record
 from kvdyno.runner import LocalRunner, Progress, frequency_set, restore_frequency
-from kvdyno.store import RunStore, SweepLock
+from kvdyno.store import RunStore
 
+from .locking import sweep_lock
 from .reuse import Confinement, reusable
 
 
@@ -34,6 +35,9 @@ class SweepResult:
 
 class Observer(Protocol):
     """Who watches a sweep. Called from the sweep's own thread."""
+
+    def waiting(self, holder: str) -> None:
+        """The sweep waits for another one, whose holder is described."""
 
     def started(self, total: int, *, confined: str, removed: Sequence[str]) -> None:
         """The sweep begins: `total` runs to measure, how they are confined, which leftovers were removed."""
@@ -51,15 +55,18 @@ class Observer(Protocol):
         """A run's record (or a load's) is stored."""
 
 
-def sweep(project: Project, whole: Plan, *, how: Confinement, observer: Observer) -> SweepResult:
+def sweep(
+    project: Project, whole: Plan, *, how: Confinement, observer: Observer, wait: bool = False
+) -> SweepResult:
     """Measure what is not stored yet, in the plan's order; every run ends in a record.
 
-    Raises BusyError if another sweep holds this machine, HostError if the machine lacks what is needed,
-    EngineError if an engine was rebuilt since it was planned, Interrupted on Ctrl-C; what was finished is
-    stored in any case.
+    With `wait`, begins when other sweeps have ended. Raises BusyError if another sweep holds this machine,
+    HostError if the machine lacks what is needed, EngineError if an engine was rebuilt since it was planned,
+    Interrupted on Ctrl-C; what was finished is stored in any case.
     """
-    with SweepLock(project.root), _resumable(force=how.force):
-        store = RunStore(project.runs)
+    store = RunStore(project.runs)
+    lock = sweep_lock(project, waiting=observer.waiting if wait else None)
+    with _resumable(force=how.force), lock:
         store.clean()
         restored = restore_frequency()
         records = dict(reusable(project, whole, how=how))

@@ -31,6 +31,12 @@ def controller_mounts(
     return v1, v2
 
 
+def cgroup_root() -> Path | None:
+    """Where this machine's cgroups are made; None if no memory controller is mounted."""
+    v1, v2 = controller_mounts("memory")
+    return v1 or v2
+
+
 def group_of(
     pid: int, *, controller: str = "memory", v2_name: str = "", root: Path = Path("/")
 ) -> Path | None:

@@ -1,7 +1,7 @@
 """The store: records on disk, append-only; an index made from them; the lock that keeps sweeps apart."""
 
 from .index import RunIndex
-from .lock import SweepLock
+from .lock import LOCK_FILE, SweepLock, machine_lock
 from .runs import CorruptRecord, RunStore
 
-__all__ = ["CorruptRecord", "RunIndex", "RunStore", "SweepLock"]
+__all__ = ["LOCK_FILE", "CorruptRecord", "RunIndex", "RunStore", "SweepLock", "machine_lock"]

@@ -15,8 +15,8 @@ from kvdyno import pipeline
 from kvdyno.errors import EngineError, UsageError
 from kvdyno.model.project import Project
 from kvdyno.model.sources import source_sha256
+from kvdyno.pipeline import locking
 from kvdyno.runner import docker
-from kvdyno.store import lock
 
 from .test_sweep import Diary
 
@@ -36,7 +36,7 @@ CAPPED = pipeline.Confinement()
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, client: DockerClient) -> Project:
     monkeypatch.delenv("KVDYNO_BUILD", raising=False)
-    monkeypatch.setattr(lock, "_default_path", lambda: tmp_path / "lock")
+    monkeypatch.setattr(locking, "machine_places", lambda: (tmp_path / "lock",))
     project = make_project(tmp_path, experiment=EXPERIMENT)
     add_adapter(project)
     make_image(client, source=source_sha256(project, NAME))
