@@ -17,7 +17,7 @@ from kvdyno.model.point import Plan, Run
 from kvdyno.model.project import Project
 from kvdyno.model.record import Record
 from kvdyno.runner import LocalRunner, Progress, frequency_set, restore_frequency
-from kvdyno.store import RunStore
+from kvdyno.store import RunStore, make_folder
 
 from .locking import sweep_lock
 from .reuse import Confinement, reusable
@@ -60,11 +60,23 @@ def sweep(
 ) -> SweepResult:
     """Measure what is not stored yet, in the plan's order; every run ends in a record.
 
-    With `wait`, begins when other sweeps have ended. Raises BusyError if another sweep holds this machine,
+    Folders and CPUs are checked first. With `wait`, it then begins when other sweeps have ended. Raises
+    BusyError if another sweep holds this machine, StoreError if records or reports cannot be written,
     HostError if the machine lacks what is needed, EngineError if an engine was rebuilt since it was planned,
     Interrupted on Ctrl-C; what was finished is stored in any case.
     """
+    for folder in (project.runs, project.reports):
+        make_folder(folder)
     store = RunStore(project.runs)
+    sweep_id = new_sweep_id()
+    runner = LocalRunner(
+        project,
+        sweep_id=sweep_id,
+        loads=_WatchedLoads(store, observer),
+        uncapped=how.uncapped,
+        cpus=how.cpus,
+        runners={point.engine.runner for point in whole.points},
+    )
     lock = sweep_lock(project, waiting=observer.waiting if wait else None)
     with _resumable(force=how.force), lock:
         store.clean()
@@ -72,19 +84,8 @@ def sweep(
         records = dict(reusable(project, whole, how=how))
         reused = len(records)
         todo = [(order, run) for order, run in enumerate(whole.runs, 1) if run.name not in records]
-        sweep_id = new_sweep_id()
         held = frequency_set(how.frequency, sweep_id=sweep_id) if todo else contextlib.nullcontext()
-        with (
-            held,
-            LocalRunner(
-                project,
-                sweep_id=sweep_id,
-                loads=_WatchedLoads(store, observer),
-                uncapped=how.uncapped,
-                cpus=how.cpus,
-                runners={point.engine.runner for point in whole.points},
-            ) as runner,
-        ):
+        with held, runner:
             removed = (*restored, *runner.removed_leftovers)
             observer.started(len(todo), confined=runner.confinement, removed=removed)
             runner.prepare(todo, progress=observer.progress, force_snapshots=how.force)

@@ -12,7 +12,7 @@ from types import TracebackType
 from kvdyno.errors import HostError, Interrupted
 from kvdyno.model.engine import RunnerName
 from kvdyno.model.point import Dataset, Point, Run
-from kvdyno.model.project import Project
+from kvdyno.model.project import Project, blocking_file
 from kvdyno.model.record import Failure, Record
 
 from .attempt import Draft, Setting, attempt, refusal_for_lack_of_space
@@ -39,9 +39,10 @@ _SHELVES = {False: "snapshots", True: "snapshots-uncapped"}
 class LocalRunner:
     """Executes runs under caps, as a context: entering looks the machine over, leaving puts it back.
 
-    Only one sweep may run on a machine (the caller holds the sweep lock). `cpus` confines drivers to these
-    CPUs; `runners` are those of the engines that will be run. Raises HostError on entering if caps cannot be
-    enforced and `uncapped` was not said, or if the data folder is in memory.
+    Only one sweep may run on a machine (who enters holds the sweep lock). `cpus` confines drivers to these
+    CPUs; `runners` are those of the engines that will be run. Raises HostError if the data folder cannot be
+    made or is in memory, or if a CPU cannot be used; on entering, if caps cannot be enforced and `uncapped`
+    was not said.
     """
 
     def __init__(
@@ -58,7 +59,8 @@ class LocalRunner:
         self._project = project
         self._sweep_id = sweep_id
         self._uncapped = uncapped
-        self._cpus = cpus
+        self._cpus = _usable_cpus(cpus)
+        _make_data_folder(project.data)
         self._runners = runners
         self._choose = choose
         self._exit = contextlib.ExitStack()
@@ -74,16 +76,6 @@ class LocalRunner:
 
     def __enter__(self) -> LocalRunner:
         """See the class."""
-        try:
-            self._project.data.mkdir(parents=True, exist_ok=True)
-        except OSError as failure:
-            raise HostError(
-                f"cannot make the data folder: {failure.strerror}",
-                where=str(self._project.data),
-                remedy="set KVDYNO_DATA to a folder that you may write",
-            ) from failure
-        demand_real_disk(self._project.data)
-        cpus = _usable_cpus(self._cpus)
         with contextlib.ExitStack() as undo:
             wardens = {
                 runner: undo.enter_context(
@@ -92,7 +84,9 @@ class LocalRunner:
                 for runner in self._runners
             }
             undo.enter_context(self._owned_work())
-            self._setting = Setting(sweep_id=self._sweep_id, wardens=wardens, cpus=cpus, gauges=self._gauges)
+            self._setting = Setting(
+                sweep_id=self._sweep_id, wardens=wardens, cpus=self._cpus, gauges=self._gauges
+            )
             self.removed_leftovers = tidy(self._project, wardens=wardens.values())
             self._exit = undo.pop_all()
         return self
@@ -318,12 +312,34 @@ def _is_full_disk(failure: HostError) -> bool:
     return isinstance(cause, OSError) and cause.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
+def _make_data_folder(folder: Path) -> None:
+    """Raises HostError, also if it is in memory."""
+    remedy = "set --data or KVDYNO_DATA to a folder that you may write"
+    if blocking := blocking_file(folder):
+        raise HostError(
+            f"cannot make the data folder: expected a folder at {blocking}, found a file",
+            where=str(folder),
+            remedy=remedy,
+        )
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as failure:
+        raise HostError(
+            f"cannot make the data folder: {failure.strerror}",
+            where=str(folder),
+            remedy=remedy,
+        ) from failure
+    demand_real_disk(folder)
+
+
 def _usable_cpus(asked: tuple[int, ...] | None) -> tuple[int, ...]:
     """The CPUs asked for, or all that this process may use. Raises HostError."""
     usable = os.sched_getaffinity(0)
     beyond = sorted(set(asked or ()) - usable)
     if beyond:
         raise HostError(
-            f"CPU {beyond[0]} cannot be used", remedy=f"choose among {','.join(map(str, sorted(usable)))}"
+            f"CPU {beyond[0]} cannot be used",
+            where="--cpus",
+            remedy=f"choose among {','.join(map(str, sorted(usable)))}",
         )
     return tuple(sorted(asked or usable))

@@ -2,6 +2,6 @@
 
 from .index import RunIndex
 from .lock import LOCK_FILE, SweepLock, machine_lock
-from .runs import CorruptRecord, RunStore
+from .runs import CorruptRecord, RunStore, make_folder
 
-__all__ = ["LOCK_FILE", "CorruptRecord", "RunIndex", "RunStore", "SweepLock", "machine_lock"]
+__all__ = ["LOCK_FILE", "CorruptRecord", "RunIndex", "RunStore", "SweepLock", "machine_lock", "make_folder"]

@@ -205,6 +205,31 @@ def test_a_cache_policy_of_the_request_replaces_the_experiments(project: Project
     assert len(pipeline.reusable(project, whole, how=UNCAPPED)) == 4
 
 
+def test_what_cannot_be_is_refused_before_other_sweeps_matter(
+    project: Project, whole: Plan, tmp_path: Path
+) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    cases = (
+        (replace(project, results=file / "below"), UNCAPPED, file / "below" / "runs"),
+        (replace(project, results=tmp_path / "with-a-file"), UNCAPPED, tmp_path / "with-a-file" / "reports"),
+        (replace(project, data=file / "data"), UNCAPPED, file / "data"),
+        (project, replace(UNCAPPED, cpus=tuple(range(1 << 15))), "--cpus"),
+    )
+    (tmp_path / "with-a-file").mkdir()
+    (tmp_path / "with-a-file" / "reports").touch()
+    diary = Diary()
+    with sweep_lock(project):
+        for refused, how, where in cases:
+            with pytest.raises((StoreError, HostError)) as caught:
+                pipeline.sweep(refused, whole, how=how, observer=diary)
+            assert caught.value.where == str(where)
+            assert "space" not in str(caught.value)
+            assert where == "--cpus" or "found a file" in caught.value.message
+    assert diary.said == []
+    assert diary.total == -1
+
+
 def test_a_sweep_waits_for_another_one_if_asked(project: Project, whole: Plan) -> None:
     other = contextlib.ExitStack()
     other.enter_context(sweep_lock(project))
