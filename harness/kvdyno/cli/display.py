@@ -17,6 +17,7 @@ from kvdyno.model.point import Run
 from kvdyno.model.record import Record
 from kvdyno.runner import Progress
 
+from .app import say_waiting
 from .forecast import Forecast
 from .layout import counted, harmless
 
@@ -55,7 +56,7 @@ class SweepDisplay:
 
     def waiting(self, holder: str) -> None:
         """See pipeline.Observer."""
-        self._console.print(waiting_for(holder), soft_wrap=True)
+        say_waiting(holder)
 
     def started(self, total: int, *, confined: str, removed: Sequence[str]) -> None:
         """See pipeline.Observer."""
@@ -135,11 +136,6 @@ class SweepDisplay:
         for line in lines:
             line.no_wrap, line.overflow = True, "ellipsis"
         return Group(*lines)
-
-
-def waiting_for(holder: str) -> str:
-    """What is printed while another sweep runs."""
-    return f"waiting for another sweep to end: {harmless(holder)}"
 
 
 def _clock_face(seconds: float) -> str:

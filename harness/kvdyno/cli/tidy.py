@@ -19,11 +19,10 @@ from .app import (
     WaitOption,
     app,
     console,
-    error_console,
     print_json,
     project,
+    say_waiting,
 )
-from .display import waiting_for
 
 
 @app.command(rich_help_panel="This machine")
@@ -59,12 +58,8 @@ def clean(
 
     Example: `kvdyno clean --snapshots`
     """
-
-    def waiting(holder: str) -> None:
-        error_console.print(waiting_for(holder), soft_wrap=True)
-
     here = project(results=results, data=data)
-    removed = pipeline.clean(here, snapshots=snapshots, waiting=waiting if wait else None)
+    removed = pipeline.clean(here, snapshots=snapshots, waiting=say_waiting if wait else None)
     if json:
         print_json({"removed": removed})
         return

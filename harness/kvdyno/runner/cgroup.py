@@ -27,7 +27,7 @@ from .cage import (
     wait_until,
 )
 from .hierarchy import thaw
-from .owner import PREFIX, claimed, is_leftover
+from .owner import PREFIX, is_leftover, locked
 from .process import HostProcess
 from .throttle import Throttle, apply, cannot_limit, held_at_root, read_usage
 
@@ -275,7 +275,7 @@ def _group(path: Path, version: Version) -> Iterator[Path]:
     """A new cgroup of this process's own; it goes with all that is inside."""
     _make(path)
     try:
-        with claimed(path):
+        with locked(path):
             yield path
     finally:
         CgroupCage(path, version).kill()

@@ -17,7 +17,7 @@ from pathlib import Path
 from kvdyno.errors import HostError
 
 from .disk import sync_folder
-from .owner import claimed, is_leftover, owned_name
+from .owner import is_leftover, locked, owned_name
 
 _STATE = Path("var/lib/kvdyno/frequency.json")
 _CPUS = Path("sys/devices/system/cpu")
@@ -53,7 +53,7 @@ def frequency_set(wanted: Frequency, *, sweep_id: str, root: Path = Path("/")) -
         return
     before = {file: _read(root / file) for file in changes}
     _keep({"owner": owned_name(sweep_id), "boot": _boot(root), "files": before}, root=root)
-    with claimed((root / _STATE).parent):
+    with locked((root / _STATE).parent):
         try:
             for file, text in changes.items():
                 _write(root / file, text)

@@ -23,7 +23,7 @@ from .environment import Surveyor
 from .gauges import Gauges
 from .imitation import Imitation, demand_accounted_write_back, release
 from .loads import Loads, LoadSink
-from .owner import claimed, is_leftover, owned_name
+from .owner import is_leftover, locked, owned_name
 from .snapshots import Snapshot, Snapshots
 from .throttle import cannot_limit
 from .warden import choose_warden, remove_leftover_containers
@@ -220,10 +220,10 @@ class LocalRunner:
 
     @contextlib.contextmanager
     def _owned_work(self) -> Iterator[None]:
-        """The work folder, claimed for the whole sweep."""
+        """The work folder, locked for the whole sweep."""
         self._work.mkdir(parents=True)
         try:
-            with claimed(self._work):
+            with locked(self._work):
                 yield
         finally:
             remove_tree(self._work)

@@ -2,8 +2,8 @@
 
 A process id means one process only with its start time, and only within its PID namespace: a harness in a
 container and one outside see other ids. Cgroups, containers and work folders carry all three in their names.
-Folders are also claimed by a lock, which every namespace sees and the kernel frees when their owner exits. So
-a later sweep can tell the leftovers of a killed harness from the belongings of a living one.
+An owner also locks its folders. Every namespace sees the lock, and the kernel frees it when the owner exits.
+So a later sweep can tell the leftovers of a killed harness from the belongings of a living one.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ def owned_name(sweep_id: str) -> str:
 
 
 @contextlib.contextmanager
-def claimed(folder: Path) -> Iterator[None]:
+def locked(folder: Path) -> Iterator[None]:
     """Show to every PID namespace that the folder's owner lives, until the context or this process ends."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        # A file system without locks leaves the folder unclaimed; `_is_unclaimed` proves nothing there.
+        # Where the file system has no locks, `_is_unlocked` proves nothing either.
         with contextlib.suppress(OSError):
             fcntl.flock(descriptor, fcntl.LOCK_SH)
         yield
@@ -43,7 +43,7 @@ def claimed(folder: Path) -> Iterator[None]:
 def is_leftover(name: str, *, folder: Path | None = None) -> bool:
     """Whether a process that has provably exited made `name` by `owned_name`.
 
-    `folder`, where there is one, must be unclaimed. Without one, an owner whose process id cannot be looked
+    `folder`, where there is one, must be unlocked. Without one, an owner whose process id cannot be looked
     up here is taken to live.
     """
     match = _NAME.match(name)
@@ -52,10 +52,10 @@ def is_leftover(name: str, *, folder: Path | None = None) -> bool:
     known = match[1] == _namespace() and _shows_own_namespace()
     if known and _start_ticks(match[2]) == int(match[3]):
         return False
-    return _is_unclaimed(folder) if folder else known
+    return _is_unlocked(folder) if folder else known
 
 
-def _is_unclaimed(folder: Path) -> bool:
+def _is_unlocked(folder: Path) -> bool:
     try:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:

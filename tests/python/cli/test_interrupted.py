@@ -126,9 +126,9 @@ def test_waiting_for_another_sweep(stuck: Checkout, start: Start, command: list[
     process = start("--uncapped")
     waiting = stuck.start(*command, "--wait")
     try:
-        said = waiting.stdout if command[0] == "run" else waiting.stderr
-        assert said
-        assert f"waiting for another sweep to end: process {process.pid}, since " in said.readline()
+        assert waiting.stderr
+        said = waiting.stderr.readline()
+        assert f"waiting for another sweep to end: process {process.pid}, since " in said
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=60)
         out, err = waiting.communicate(timeout=60)

@@ -6,11 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from fakes.engines import catalog
 
 from kvdyno.errors import BusyError
 from kvdyno.model.project import Project
 from kvdyno.pipeline import locking
 from kvdyno.pipeline.locking import machine_places, sweep_lock
+from kvdyno.pipeline.selftest import compare_tools
 from kvdyno.runner import cgroup_root
 
 
@@ -46,3 +48,15 @@ def test_the_data_folder_is_guarded_whatever_the_machine(
             pass
         with pytest.raises(BusyError), sweep_lock(replace(project, data=tmp_path / "ours")):
             pass
+
+
+def test_tools_are_not_compared_beside_a_sweep(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(locking, "machine_places", lambda: (tmp_path / "lock",))
+    stores = project.data / "work" / "agreement" / "ours"
+    stores.mkdir(parents=True)
+    engine = next(iter(catalog().values()))
+    with sweep_lock(project), pytest.raises(BusyError):
+        compare_tools(project, engine=engine, tool=lambda store: pytest.fail("ran"), repetitions=3, say=print)
+    assert stores.exists(), "another self-test may work there"
