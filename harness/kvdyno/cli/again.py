@@ -10,7 +10,7 @@ from kvdyno.model.point import Plan
 from kvdyno.model.results import Analysis
 from kvdyno.model.versions import versioned
 
-_ONCE_ONLY = ("--json", "--force")
+_ONCE_ONLY = ("--json", "--force", "--wait")
 _BUILDS_OF = "--builds-of"
 
 

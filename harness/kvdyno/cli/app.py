@@ -18,6 +18,8 @@ from kvdyno.model.experiment import CachePolicy
 from kvdyno.model.project import Project
 from kvdyno.store import CorruptRecord
 
+from .layout import harmless
+
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
@@ -129,6 +131,10 @@ NoTurboOption = Annotated[
 UncappedOption = Annotated[
     bool, typer.Option("--uncapped", metavar="", help="Run without a memory cap; every record says so.")
 ]
+WaitOption = Annotated[
+    bool,
+    typer.Option("--wait", metavar="", help="Wait until the sweep that runs on this machine has ended."),
+]
 ResultsOption = Annotated[
     Path | None,
     typer.Option(
@@ -184,6 +190,11 @@ _CPUS_MAX = 1 << 16
 def print_json(document: Any) -> None:
     """One JSON document on stdout."""
     typer.echo(json.dumps(document, indent=2, ensure_ascii=False, default=str))
+
+
+def say_waiting(holder: str) -> None:
+    """Name the sweep that is waited for, whatever else is printed."""
+    error_console.print(f"waiting for another sweep to end: {harmless(holder)}", soft_wrap=True)
 
 
 def warn_of(corrupt: Sequence[CorruptRecord]) -> None:

@@ -17,6 +17,7 @@ from kvdyno.model.point import Run
 from kvdyno.model.record import Record
 from kvdyno.runner import Progress
 
+from .app import say_waiting
 from .forecast import Forecast
 from .layout import counted, harmless
 
@@ -52,6 +53,10 @@ class SweepDisplay:
         """Stop drawing."""
         self._run = self._load = self._latest = None
         self._live.stop()
+
+    def waiting(self, holder: str) -> None:
+        """See pipeline.Observer."""
+        say_waiting(holder)
 
     def started(self, total: int, *, confined: str, removed: Sequence[str]) -> None:
         """See pipeline.Observer."""

@@ -36,6 +36,7 @@ from .app import (
     ResultsOption,
     RunnerOption,
     UncappedOption,
+    WaitOption,
     app,
     console,
     cpu_list,
@@ -110,6 +111,7 @@ def run(
     ] = None,
     governor: GovernorOption = None,
     no_turbo: NoTurboOption = False,
+    wait: WaitOption = False,
     results: ResultsOption = None,
     data: DataOption = None,
     json: JsonOption = False,
@@ -132,7 +134,7 @@ def run(
         frequency=pipeline.Frequency(governor, no_turbo=no_turbo),
     )
     with SweepDisplay(render.silent() if json else console, _forecast(here, whole, how)) as display:
-        result = pipeline.sweep(here, whole, how=how, observer=display)
+        result = pipeline.sweep(here, whole, how=how, observer=display, wait=wait)
     found = pipeline.analyse(here, whole, records=result.records)
     paths = pipeline.write_report(
         here,

@@ -11,7 +11,18 @@ from kvdyno import pipeline
 from kvdyno.errors import HostError
 
 from . import pages
-from .app import DataOption, JsonOption, ResultsOption, RunnerOption, app, console, print_json, project
+from .app import (
+    DataOption,
+    JsonOption,
+    ResultsOption,
+    RunnerOption,
+    WaitOption,
+    app,
+    console,
+    print_json,
+    project,
+    say_waiting,
+)
 
 
 @app.command(rich_help_panel="This machine")
@@ -38,6 +49,7 @@ def clean(
     snapshots: Annotated[
         bool, typer.Option("--snapshots", metavar="", help="Also remove dataset snapshots.")
     ] = False,
+    wait: WaitOption = False,
     results: ResultsOption = None,
     data: DataOption = None,
     json: JsonOption = False,
@@ -46,7 +58,8 @@ def clean(
 
     Example: `kvdyno clean --snapshots`
     """
-    removed = pipeline.clean(project(results=results, data=data), snapshots=snapshots)
+    here = project(results=results, data=data)
+    removed = pipeline.clean(here, snapshots=snapshots, waiting=say_waiting if wait else None)
     if json:
         print_json({"removed": removed})
         return

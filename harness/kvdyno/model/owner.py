@@ -1,59 +1,103 @@
 """Who owns what a sweep leaves on the machine while it runs.
 
-A process id alone is reused; with the process's start time it names one process for as long as the machine
-is up. Cgroups and work folders carry such a tag in their names, containers in a label, so that a later sweep
-can tell the leftovers of a killed harness from the belongings of a living one.
+A process id means one process only with its start time, and only within its PID namespace: a harness in a
+container and one outside see other ids. Cgroups, containers and work folders carry all three in their names.
+An owner also locks its folders. Every namespace sees the lock, and the kernel frees it when the owner exits.
+So a later sweep can tell the leftovers of a killed harness from the belongings of a living one.
 """
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 PREFIX = "kvdyno-"
 
 LABEL_SWEEP = "kvdyno.sweep"
 LABEL_OWNER = "kvdyno.owner"
-#: In which namespace the owner's process id means something.
-LABEL_PIDS = "kvdyno.process-ids"
 
-_NAME = re.compile(r"^kvdyno-.+-(\d+)-(\d+)(\.\d+\.scope)?$")
+_NAME = re.compile(r"^kvdyno-.+-ns(\d+)-(\d+)-(\d+)(\.\d+(\.scope)?)?$")
+_PROC = Path("/proc")
 
 
 def owned_name(sweep_id: str) -> str:
-    """`kvdyno-<sweep>-<pid>-<start>`: a name for something that this process owns."""
+    """`kvdyno-<sweep>-ns<PID namespace>-<pid>-<start>`: a name for something that this process owns."""
     if not re.fullmatch(r"[A-Za-z0-9_.-]+", sweep_id):
         raise ValueError(f"sweep id {sweep_id!r}: expected letters, digits, '_', '.' and '-'")
-    return f"{PREFIX}{sweep_id}-{os.getpid()}-{_start_ticks(os.getpid())}"
+    return f"{PREFIX}{sweep_id}-ns{_namespace()}-{os.getpid()}-{_start_ticks('self')}"
 
 
-def is_leftover(name: str) -> bool:
-    """Whether `name` was made by `owned_name` in a process that lives no more."""
+@contextlib.contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Show to every PID namespace that the folder's owner lives, until the context or this process ends."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        # Where the file system has no locks, `_is_unlocked` proves nothing either.
+        with contextlib.suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_SH)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def is_leftover(name: str, *, folder: Path | None = None) -> bool:
+    """Whether a process that has provably exited made `name` by `owned_name`.
+
+    `folder`, where there is one, must be unlocked. Without one, an owner whose process id cannot be looked
+    up here is taken to live.
+    """
     match = _NAME.match(name)
-    return match is not None and _start_ticks(int(match[1])) != int(match[2])
+    if match is None:
+        return False
+    known = match[1] == _namespace() and _shows_own_namespace()
+    if known and _start_ticks(match[2]) == int(match[3]):
+        return False
+    return _is_unlocked(folder) if folder else known
 
 
 def owner_labels(sweep_id: str) -> Mapping[str, str]:
     """Labels of a container that this process owns."""
-    return {LABEL_SWEEP: sweep_id, LABEL_OWNER: owned_name(sweep_id), LABEL_PIDS: process_ids()}
+    return {LABEL_SWEEP: sweep_id, LABEL_OWNER: owned_name(sweep_id)}
 
 
 def is_left_by(labels: Mapping[str, str]) -> bool:
-    """Whether labels are `owner_labels` of a process that has exited, as far as this process can see it."""
-    return labels.get(LABEL_PIDS) == process_ids() and is_leftover(labels.get(LABEL_OWNER, ""))
+    """Whether labels are `owner_labels` of a process that has provably exited."""
+    return is_leftover(labels.get(LABEL_OWNER, ""))
 
 
-def process_ids() -> str:
-    """The name of the namespace that this process's ids belong to."""
-    return str(Path("/proc/self/ns/pid").readlink())
+def _is_unlocked(folder: Path) -> bool:
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    else:
+        return True
+    finally:
+        os.close(descriptor)
 
 
-def _start_ticks(pid: int) -> int | None:
+def _namespace() -> str:
+    """The kernel's number of this process's PID namespace."""
+    return str((_PROC / "self/ns/pid").stat().st_ino)
+
+
+def _shows_own_namespace() -> bool:
+    """Whether /proc has the ids of this process's namespace; `unshare --pid` alone leaves the old one."""
+    return (_PROC / "self").readlink() == Path(str(os.getpid()))
+
+
+def _start_ticks(process: str) -> int | None:
     """Clock ticks from boot to the process's start; None if there is no such process."""
     try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
+        stat = (_PROC / process / "stat").read_text()
     except OSError:
         return None
     # The command's name, in brackets, may itself hold brackets and blanks.

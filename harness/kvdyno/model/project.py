@@ -76,3 +76,9 @@ class Project:
     def reports(self) -> Path:
         """Made from records; can be deleted."""
         return self.results / "reports"
+
+
+def blocking_file(folder: Path) -> Path | None:
+    """The file that stands where `folder`, or one above it, would be; None if nothing is in the way."""
+    lowest = next(place for place in (folder, *folder.parents) if os.path.lexists(place))
+    return None if lowest.is_dir() else lowest

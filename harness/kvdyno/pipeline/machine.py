@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from kvdyno import catalog, doctor
 from kvdyno.errors import EngineError, HostError, KvdynoError, SpecError
@@ -18,16 +18,22 @@ from kvdyno.runner import (
     take_gauges,
     tidy,
 )
-from kvdyno.store import RunStore, SweepLock
+from kvdyno.store import RunStore
 
+from .locking import sweep_lock
 from .sweep import new_sweep_id
 
 _TRIAL_CAP_BYTES = 64 << 20
 
 
-def clean(project: Project, *, snapshots: bool) -> tuple[str, ...]:
-    """Remove what killed sweeps left and, if asked, the snapshots; returns names. Records stay."""
-    with SweepLock(project.root):
+def clean(
+    project: Project, *, snapshots: bool, waiting: Callable[[str], None] | None = None
+) -> tuple[str, ...]:
+    """Remove what killed sweeps left and, if asked, the snapshots; returns names. Records stay.
+
+    Raises BusyError if another sweep holds this machine. With `waiting`, it is waited for (see SweepLock).
+    """
+    with sweep_lock(project, waiting=waiting):
         store = RunStore(project.runs)
         removed = [*restore_frequency(), *(str(path) for path in store.clean())]
         with contextlib.closing(_any_warden()) as warden:

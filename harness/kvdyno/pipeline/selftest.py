@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import shutil
 from collections.abc import Callable, Sequence
@@ -19,6 +20,7 @@ from kvdyno.runner import Surveyor
 from kvdyno.selftest import agreement, generators, histograms, noise
 from kvdyno.store import RunStore
 
+from .locking import sweep_lock
 from .noise import store_noise
 
 #: More than this many CPUs kept busy by others, and what a self-test finds is the others' noise.
@@ -136,14 +138,15 @@ def compare_tools(
 ) -> tuple[Agreement, ...]:
     """The driver and another tool, which `tool` makes for a store's folder, in turn.
 
-    Raises EngineError if they load different versions of the engine.
+    Raises EngineError if they load different versions of the engine, BusyError beside a sweep.
     """
     from kvdyno.analysis.twins import side_by_side
 
     name = engine.description.engine.name
     work = project.data / "work" / "agreement"
     rates: dict[str, tuple[list[float], list[float]]] = {}
-    try:
+    with sweep_lock(project), contextlib.ExitStack() as undo:
+        undo.callback(shutil.rmtree, work, ignore_errors=True)
         for number in range(1, repetitions + 1):
             ours_in, theirs_in, output = _emptied(work, "ours", "theirs", "output")
             ours = agreement.Driver(engine.binary, engine=name, store=ours_in, output=output)
@@ -154,8 +157,6 @@ def compare_tools(
                 for index, side in list(enumerate((ours, theirs)))[:: (-1) ** number]:
                     pair[index].append(side.rate(step))
                 _demand_same_version(ours, theirs, engine=name)
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
     table = side_by_side(rates, margin=TOOLS_AGREE_WITHIN)
     return tuple(
         Agreement(

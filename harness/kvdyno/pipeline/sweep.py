@@ -18,8 +18,9 @@ from kvdyno.model.project import Project
 from kvdyno.model.record import Record
 from kvdyno.model.sweep import sweep_of
 from kvdyno.runner import LocalRunner, Progress, frequency_set, restore_frequency
-from kvdyno.store import RunStore, SweepLock, SweepStore
+from kvdyno.store import RunStore, SweepStore, make_folder
 
+from .locking import sweep_lock
 from .reuse import Confinement, reusable
 
 
@@ -35,6 +36,9 @@ class SweepResult:
 
 class Observer(Protocol):
     """Who watches a sweep. Called from the sweep's own thread."""
+
+    def waiting(self, holder: str) -> None:
+        """The sweep waits for another one, whose holder is described."""
 
     def started(self, total: int, *, confined: str, removed: Sequence[str]) -> None:
         """The sweep begins: `total` runs to measure, how they are confined, which leftovers were removed."""
@@ -52,35 +56,39 @@ class Observer(Protocol):
         """A run's record (or a load's) is stored."""
 
 
-def sweep(project: Project, whole: Plan, *, how: Confinement, observer: Observer) -> SweepResult:
+def sweep(
+    project: Project, whole: Plan, *, how: Confinement, observer: Observer, wait: bool = False
+) -> SweepResult:
     """Measure what is not stored yet, in the plan's order; every run ends in a record.
 
-    Raises BusyError if another sweep holds this machine, HostError if the machine lacks what is needed,
-    EngineError if an engine was rebuilt since it was planned, Interrupted on Ctrl-C; what was finished is
-    stored in any case.
+    Folders and CPUs are checked first. With `wait`, it then begins when other sweeps have ended. Raises
+    BusyError if another sweep holds this machine, StoreError if records or reports cannot be written,
+    HostError if the machine lacks what is needed, EngineError if an engine was rebuilt since it was planned,
+    Interrupted on Ctrl-C; what was finished is stored in any case.
     """
-    with SweepLock(project.root), _resumable(force=how.force):
-        store = RunStore(project.runs)
+    for folder in (project.runs, project.reports):
+        make_folder(folder)
+    store = RunStore(project.runs)
+    sweep_id = new_sweep_id()
+    runner = LocalRunner(
+        project,
+        sweep_id=sweep_id,
+        loads=_WatchedLoads(store, observer),
+        uncapped=how.uncapped,
+        cpus=how.cpus,
+        runners={point.engine.runner for point in whole.points},
+    )
+    lock = sweep_lock(project, waiting=observer.waiting if wait else None)
+    with _resumable(force=how.force), lock:
         store.clean()
         restored = restore_frequency()
         records = dict(reusable(project, whole, how=how))
         reused = len(records)
         todo = [(order, run) for order, run in enumerate(whole.runs, 1) if run.name not in records]
-        sweep_id = new_sweep_id()
         if todo:
             SweepStore(project.sweeps).keep(sweep_of(whole, sweep_id=sweep_id))
         held = frequency_set(how.frequency, sweep_id=sweep_id) if todo else contextlib.nullcontext()
-        with (
-            held,
-            LocalRunner(
-                project,
-                sweep_id=sweep_id,
-                loads=_WatchedLoads(store, observer),
-                uncapped=how.uncapped,
-                cpus=how.cpus,
-                runners={point.engine.runner for point in whole.points},
-            ) as runner,
-        ):
+        with held, runner:
             removed = (*restored, *runner.removed_leftovers)
             observer.started(len(todo), confined=runner.confinement, removed=removed)
             runner.prepare(todo, progress=observer.progress, force_snapshots=how.force)

@@ -1,14 +1,16 @@
 """The runner: points in, records out, on this machine, under a cap.
 
 `LocalRunner` executes runs; `tidy` removes what killed ones left; `choose_warden` says how this machine
-confines processes; `Surveyor` reads the environment; `frequency_set` holds governor and turbo; `take_gauges`
-and `offered_counters` show a doctor what runs would be told. The rest is private to this package.
+confines processes, `cgroup_root` where; `Surveyor` reads the environment; `frequency_set` holds governor and
+turbo; `take_gauges` and `offered_counters` show a doctor what runs would be told. The rest is private to this
+package.
 """
 
 from .cage import Warden
 from .environment import Surveyor, host_id
 from .frequency import Frequency, frequency_set, restore_frequency
 from .gauges import take_gauges
+from .hierarchy import cgroup_root
 from .kernel import offered_counters
 from .loads import LoadSink
 from .local import LocalRunner, tidy
@@ -22,6 +24,7 @@ __all__ = [
     "Progress",
     "Surveyor",
     "Warden",
+    "cgroup_root",
     "choose_warden",
     "frequency_set",
     "host_id",

@@ -188,11 +188,23 @@ def wait_until(condition: Callable[[], bool], *, seconds: float, failure: str) -
 
 
 def read_pids(path: Path) -> list[int]:
-    """The ids in a cgroup.procs file; none if the cgroup is gone."""
+    """The ids in a cgroup.procs file; none if the cgroup is gone.
+
+    cgroup v2 lists processes outside of this PID namespace as 0, which system calls take for the caller. They
+    are left out.
+    """
     try:
-        return [int(line) for line in path.read_text().split()]
+        return [pid for pid in map(int, path.read_text().split()) if pid]
     except OSError:
         return []
+
+
+def has_strangers(path: Path) -> bool:
+    """Whether a cgroup.procs file lists processes that this PID namespace does not see."""
+    try:
+        return "0" in path.read_text().split()
+    except OSError:
+        return False
 
 
 def read_counter(path: Path, key: str) -> int:

@@ -6,13 +6,13 @@ import contextlib
 import os
 import signal
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
 from kvdyno.errors import HostError
 from kvdyno.model.engine import RunnerName
-from kvdyno.model.owner import PREFIX, is_leftover
+from kvdyno.model.owner import PREFIX, is_leftover, locked
 
 from .cage import (
     BINDS_V1,
@@ -21,11 +21,13 @@ from .cage import (
     Cage,
     Process,
     Task,
+    has_strangers,
     read_counter,
     read_number,
     read_pids,
     wait_until,
 )
+from .hierarchy import thaw
 from .process import HostProcess
 from .throttle import Throttle, apply, cannot_limit, held_at_root, read_usage
 
@@ -154,13 +156,18 @@ class CgroupCage(Counters):
         return read_pids(self.path / "cgroup.procs")
 
     def kill(self) -> None:
-        """See Cage. A tree that forks while it is being killed is caught by the next round."""
+        """See Cage. A tree that forks while it is being killed is caught by the next round.
+
+        Frozen ones are thawed. Processes of other PID namespaces are not this harness's to end.
+        """
 
         def emptied() -> bool:
             inside = self.pids()
-            if inside and (self.path / "cgroup.kill").exists():
-                (self.path / "cgroup.kill").write_text("1")
+            kill = self.path / "cgroup.kill"
+            if inside and kill.exists() and not has_strangers(self.path / "cgroup.procs"):
+                kill.write_text("1")
             for pid in inside:
+                thaw(pid)
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
             return not inside
@@ -198,17 +205,11 @@ class CgroupWarden:
         if self._version is V2:
             self._hand_down("memory", needed=True)
             self._hand_down("io", needed=bool(throttle and throttle.binds))
-        path = self._root / self._name
-        _make(path)
-        cage = CgroupCage(path, self._version)
-        try:
+        with _group(self._root / self._name, self._version) as path:
             if cap_bytes:
                 _limit(path, self._version.limits, cap_bytes)
             with self._io_group(path, throttle) as io:
-                yield replace(cage, io=io, counts_io=io != self._io_root)
-        finally:
-            cage.kill()
-            _remove(path)
+                yield CgroupCage(path, self._version, io=io, counts_io=io != self._io_root)
 
     @contextlib.contextmanager
     def _io_group(self, path: Path, throttle: Throttle | None) -> Iterator[Path | None]:
@@ -227,28 +228,22 @@ class CgroupWarden:
             with held_at_root(throttle, self._io_root):
                 yield self._io_root
             return
-        group = self._io_root / self._name
-        _make(group)
-        try:
+        with _group(self._io_root / self._name, self._version) as group:
             apply(throttle.v1() if throttle else {}, group, needed=needed)
             yield group
-        finally:
-            CgroupCage(group, self._version).kill()
-            _remove(group)
 
     def remove_leftovers(self) -> tuple[str, ...]:
         """See Warden."""
-        names = dict.fromkeys(
-            path.name
+        leftovers = [
+            path
             for root in filter(None, (self._root, self._io_root))
             for path in sorted(root.glob(PREFIX + "*"))
-            if is_leftover(path.name)
-        )
-        for name in names:
-            for root in filter(None, (self._root, self._io_root)):
-                CgroupCage(root / name, self._version).kill()
-                _remove(root / name)
-        return tuple(names)
+            if is_leftover(path.name, folder=path) and not has_strangers(path / "cgroup.procs")
+        ]
+        for path in leftovers:
+            CgroupCage(path, self._version).kill()
+            _remove(path)
+        return tuple(dict.fromkeys(path.name for path in leftovers))
 
     def close(self) -> None:
         """Take the controllers back from the children, unless others have come to use them."""
@@ -273,6 +268,18 @@ class CgroupWarden:
                     where=str(control),
                     remedy="in a container, start it with --cgroupns=host and a writable /sys/fs/cgroup",
                 ) from failure
+
+
+@contextlib.contextmanager
+def _group(path: Path, version: Version) -> Iterator[Path]:
+    """A new cgroup of this process's own; it goes with all that is inside."""
+    _make(path)
+    try:
+        with locked(path):
+            yield path
+    finally:
+        CgroupCage(path, version).kill()
+        _remove(path)
 
 
 def _make(path: Path) -> None:

@@ -107,9 +107,9 @@ class DockerCage:
             evict_driver(self._client, task.engine)
             container.start()
             container.reload()
-            self._pid = container.attrs["State"]["Pid"]
+            self._pid = _pid_here(container)
             self._join_root_group()
-            process.follow(container)
+            process.follow(container, pid=self._pid)
         return process
 
     def _create(self, task: Task, holder: Holder) -> Container:
@@ -147,9 +147,19 @@ class DockerCage:
         )
 
     def _join_root_group(self) -> None:
-        """Move what runs in the container by now; what it starts later follows its parent."""
+        """Move what runs in the container by now; what it starts later follows its parent.
+
+        Raises HostError if that cannot be seen from here.
+        """
         if self._root_group is None:
             return
+        if not self._pid:
+            raise HostError(
+                "the container's processes cannot be held to the device's limits: they are outside of this "
+                "PID namespace",
+                where=self.place,
+                remedy="run the harness in the Engine's PID namespace (docker run --pid=host)",
+            )
         group = group_of(self._pid, controller="blkio", v2_name="io")
         while group and group != self._root_group and (inside := read_pids(group / "cgroup.procs")):
             for pid in inside:
@@ -277,9 +287,9 @@ class DockerProcess:
             self.close()
             raise
 
-    def follow(self, container: Container) -> None:
-        """Wait, in a thread, for the container's end."""
-        self.pid = container.attrs["State"]["Pid"]
+    def follow(self, container: Container, *, pid: int) -> None:
+        """Wait, in a thread, for the container's end. `pid` is its process's id here."""
+        self.pid = pid
         threading.Thread(target=self._await_end, args=(container.id,), daemon=True).start()
 
     def wait(self, seconds: float) -> bool:
@@ -319,6 +329,13 @@ class DockerProcess:
         if not self._ended.is_set():
             self.returncode, self.fault = status, fault
             self._ended.set()
+
+
+def _pid_here(container: Container) -> int:
+    """Its process's id; 0 where the Engine's ids name other processes, as for a harness in a container."""
+    pid = int(container.attrs["State"]["Pid"])
+    group = group_of(pid) if pid else None
+    return pid if group and str(container.id) in str(group) else 0
 
 
 def _limits() -> list[dict[str, object]]:

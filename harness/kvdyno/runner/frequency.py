@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kvdyno.errors import HostError
-from kvdyno.model.owner import is_leftover, owned_name
+from kvdyno.model.owner import is_leftover, locked, owned_name
 
 from .disk import sync_folder
 
@@ -53,12 +53,13 @@ def frequency_set(wanted: Frequency, *, sweep_id: str, root: Path = Path("/")) -
         return
     before = {file: _read(root / file) for file in changes}
     _keep({"owner": owned_name(sweep_id), "boot": _boot(root), "files": before}, root=root)
-    try:
-        for file, text in changes.items():
-            _write(root / file, text)
-        yield
-    finally:
-        _put_back(before, root=root)
+    with locked((root / _STATE).parent):
+        try:
+            for file, text in changes.items():
+                _write(root / file, text)
+            yield
+        finally:
+            _put_back(before, root=root)
 
 
 def restore_frequency(*, root: Path = Path("/")) -> tuple[str, ...]:
@@ -78,7 +79,7 @@ def restore_frequency(*, root: Path = Path("/")) -> tuple[str, ...]:
             where=str(state),
             remedy="set them as you want them, then remove this file",
         ) from failure
-    if not is_leftover(owner):
+    if not is_leftover(owner, folder=state.parent):
         return ()
     if boot != _boot(root):
         state.unlink(missing_ok=True)

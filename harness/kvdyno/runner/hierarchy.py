@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 
@@ -30,6 +31,12 @@ def controller_mounts(
     return v1, v2
 
 
+def cgroup_root() -> Path | None:
+    """Where this machine's cgroups are made; None if no memory controller is mounted."""
+    v1, v2 = controller_mounts("memory")
+    return v1 or v2
+
+
 def group_of(
     pid: int, *, controller: str = "memory", v2_name: str = "", root: Path = Path("/")
 ) -> Path | None:
@@ -45,3 +52,15 @@ def group_of(
     if v1 and controller in groups:
         return v1 / groups[controller].lstrip("/")
     return v2 / groups[""].lstrip("/") if v2 and "" in groups else None
+
+
+def thaw(pid: int) -> None:
+    """Let a frozen process take a signal: v1's freezer holds back even SIGKILL, v2's does not.
+
+    The process leaves its frozen group, which may hold others that are to stay frozen.
+    """
+    group = group_of(pid, controller="freezer")
+    root, _ = controller_mounts("freezer")
+    with contextlib.suppress(OSError):
+        if group and root and (group / "freezer.state").read_text().strip() != "THAWED":
+            (root / "cgroup.procs").write_text(str(pid))

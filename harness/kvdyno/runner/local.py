@@ -11,9 +11,9 @@ from types import TracebackType
 
 from kvdyno.errors import HostError, Interrupted
 from kvdyno.model.engine import RunnerName
-from kvdyno.model.owner import is_leftover, owned_name
+from kvdyno.model.owner import is_leftover, locked, owned_name
 from kvdyno.model.point import Dataset, Point, Run
-from kvdyno.model.project import Project
+from kvdyno.model.project import Project, blocking_file
 from kvdyno.model.record import Failure, Record
 
 from .attempt import Draft, Setting, attempt, refusal_for_lack_of_space
@@ -39,9 +39,10 @@ _SHELVES = {False: "snapshots", True: "snapshots-uncapped"}
 class LocalRunner:
     """Executes runs under caps, as a context: entering looks the machine over, leaving puts it back.
 
-    Only one sweep may run on a machine (the caller holds the sweep lock). `cpus` confines drivers to these
-    CPUs; `runners` are those of the engines that will be run. Raises HostError on entering if caps cannot be
-    enforced and `uncapped` was not said, or if the data folder is in memory.
+    Only one sweep may run on a machine (who enters holds the sweep lock). `cpus` confines drivers to these
+    CPUs; `runners` are those of the engines that will be run. Raises HostError if the data folder cannot be
+    made or is in memory, or if a CPU cannot be used; on entering, if caps cannot be enforced and `uncapped`
+    was not said.
     """
 
     def __init__(
@@ -58,14 +59,16 @@ class LocalRunner:
         self._project = project
         self._sweep_id = sweep_id
         self._uncapped = uncapped
-        self._cpus = cpus
+        self._cpus = _usable_cpus(cpus)
+        _make_data_folder(project.data)
         self._runners = runners
         self._choose = choose
         self._exit = contextlib.ExitStack()
         # A load under the cap and one without it may leave different files: they are not shared.
         self._snapshots = Snapshots(project.data / _SHELVES[uncapped])
         self._work = project.data / "work" / owned_name(sweep_id)
-        self._gauges = Gauges(project.data / "gauges" / owned_name(sweep_id))
+        self._gauges = Gauges(self._work / "gauges")
+        self._store = self._work / "store"
         self._imitation = Imitation(self._work / "imitated")
         self._surveyor = Surveyor(project)
         self._loads = Loads(self._snapshots, sink=loads, draft=self._draft)
@@ -73,16 +76,6 @@ class LocalRunner:
 
     def __enter__(self) -> LocalRunner:
         """See the class."""
-        try:
-            self._project.data.mkdir(parents=True, exist_ok=True)
-        except OSError as failure:
-            raise HostError(
-                f"cannot make the data folder: {failure.strerror}",
-                where=str(self._project.data),
-                remedy="set KVDYNO_DATA to a folder that you may write",
-            ) from failure
-        demand_real_disk(self._project.data)
-        cpus = _usable_cpus(self._cpus)
         with contextlib.ExitStack() as undo:
             wardens = {
                 runner: undo.enter_context(
@@ -90,7 +83,10 @@ class LocalRunner:
                 )
                 for runner in self._runners
             }
-            self._setting = Setting(sweep_id=self._sweep_id, wardens=wardens, cpus=cpus, gauges=self._gauges)
+            undo.enter_context(self._owned_work())
+            self._setting = Setting(
+                sweep_id=self._sweep_id, wardens=wardens, cpus=self._cpus, gauges=self._gauges
+            )
             self.removed_leftovers = tidy(self._project, wardens=wardens.values())
             self._exit = undo.pop_all()
         return self
@@ -99,11 +95,7 @@ class LocalRunner:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Remove what this sweep left, and put the machine back."""
-        try:
-            self._gauges.remove()
-            remove_tree(self._work)
-        finally:
-            self._exit.close()
+        self._exit.close()
 
     @property
     def confinement(self) -> str:
@@ -151,7 +143,7 @@ class LocalRunner:
             with _explained(run):
                 return self._execute(run, run_dir, order, progress, force_snapshot=force_snapshot)
         finally:
-            remove_tree(self._work)
+            remove_tree(self._store)
 
     def _prepare(
         self,
@@ -229,10 +221,20 @@ class LocalRunner:
         return record.model_copy(update={"warnings": (*record.warnings, warning)})
 
     @contextlib.contextmanager
+    def _owned_work(self) -> Iterator[None]:
+        """The work folder, locked for the whole sweep."""
+        self._work.mkdir(parents=True)
+        try:
+            with locked(self._work):
+                yield
+        finally:
+            remove_tree(self._work)
+
+    @contextlib.contextmanager
     def _store_for(self, point: Point) -> Iterator[tuple[Path, bool]]:
         """Where the run's store goes, not made yet, and whether that is on a disk of its own."""
         if not self._needs_own_disk(point):
-            yield self._work / "store", False
+            yield self._store, False
             return
         with self._imitation.disk(size=_OWN_DISK_ROOM * needed_bytes(point.expected_disk_bytes)) as disk:
             yield disk / "store", True
@@ -271,8 +273,8 @@ def tidy(project: Project, *, wardens: Iterable[Warden], snapshots: bool = False
     """
     removed = [name for warden in wardens for name in warden.remove_leftovers()]
     removed += remove_leftover_containers()
-    for folder in sorted([*(project.data / "work").glob("*"), *(project.data / "gauges").glob("*")]):
-        if is_leftover(folder.name):
+    for folder in sorted((project.data / "work").glob("*")):
+        if is_leftover(folder.name, folder=folder):
             release(folder)
             remove_tree(folder)
             removed.append(folder.name)
@@ -312,12 +314,34 @@ def _is_full_disk(failure: HostError) -> bool:
     return isinstance(cause, OSError) and cause.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
+def _make_data_folder(folder: Path) -> None:
+    """Raises HostError, also if it is in memory."""
+    remedy = "set --data or KVDYNO_DATA to a folder that you may write"
+    if blocking := blocking_file(folder):
+        raise HostError(
+            f"cannot make the data folder: expected a folder at {blocking}, found a file",
+            where=str(folder),
+            remedy=remedy,
+        )
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as failure:
+        raise HostError(
+            f"cannot make the data folder: {failure.strerror}",
+            where=str(folder),
+            remedy=remedy,
+        ) from failure
+    demand_real_disk(folder)
+
+
 def _usable_cpus(asked: tuple[int, ...] | None) -> tuple[int, ...]:
     """The CPUs asked for, or all that this process may use. Raises HostError."""
     usable = os.sched_getaffinity(0)
     beyond = sorted(set(asked or ()) - usable)
     if beyond:
         raise HostError(
-            f"CPU {beyond[0]} cannot be used", remedy=f"choose among {','.join(map(str, sorted(usable)))}"
+            f"CPU {beyond[0]} cannot be used",
+            where="--cpus",
+            remedy=f"choose among {','.join(map(str, sorted(usable)))}",
         )
     return tuple(sorted(asked or usable))

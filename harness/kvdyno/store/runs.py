@@ -9,10 +9,12 @@ A run folder without a record belongs to a run in progress, or to one whose harn
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import secrets
 import shutil
+import tempfile
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -22,6 +24,7 @@ from pydantic import ValidationError
 
 from kvdyno.errors import StoreError
 from kvdyno.model.point import Run
+from kvdyno.model.project import blocking_file
 from kvdyno.model.record import RECORD_SCHEMA, Record
 from kvdyno.model.schema import parse_json, validate
 
@@ -172,11 +175,28 @@ def _read(path: Path) -> Record | CorruptRecord:
     return record
 
 
+def make_folder(folder: Path) -> None:
+    """Make a folder that can be written, with those above it. Raises StoreError, naming what is there."""
+    if blocking := blocking_file(folder):
+        raise StoreError(
+            f"expected a folder at {blocking}, found a file",
+            where=str(folder),
+            remedy="choose another folder with --results",
+        )
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as failure:
+        raise _cannot_write(failure, folder) from failure
+
+
 def _cannot_write(failure: OSError, path: Path) -> StoreError:
+    full = failure.errno in (errno.ENOSPC, errno.EDQUOT)
     return StoreError(
         f"cannot write: {failure.strerror}",
         where=str(failure.filename or path),
-        remedy="free some space, or choose a folder that you may write with --results",
+        remedy="free some space" if full else "choose a folder that you may write with --results",
     )
 
 

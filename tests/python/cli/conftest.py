@@ -23,8 +23,8 @@ from fakes.drivers import build_fake
 
 from kvdyno import cli
 from kvdyno.errors import HostError
+from kvdyno.pipeline import locking
 from kvdyno.runner import choose_warden
-from kvdyno.store import lock
 
 REPOSITORY = Path(__file__).parents[3]
 BINARIES = Path(os.environ.get("KVDYNO_BUILD", REPOSITORY / "build")) / "bin"
@@ -60,12 +60,12 @@ import signal
 import sys
 from pathlib import Path
 from kvdyno import cli
-from kvdyno.store import lock
+from kvdyno.pipeline import locking
 # A caller may have these ignored (nohup, a shell's background job), and children inherit that.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 signal.signal(signal.SIGINT, signal.default_int_handler)
 place = Path(sys.argv.pop(1))
-lock._default_path = lambda: place
+locking.machine_places = lambda: (place,)
 cli.main()
 """
 
@@ -119,7 +119,7 @@ class Checkout:
         ):
             patch.chdir(self.root)
             patch.setattr(sys, "argv", ["kvdyno", *arguments])
-            patch.setattr(lock, "_default_path", lambda: self.root / "lock")
+            patch.setattr(locking, "machine_places", lambda: (self.root / "lock",))
             for name, value in (self._environment() | environment).items():
                 patch.setenv(name, value)
             with pytest.raises(SystemExit) as ended:

@@ -136,7 +136,7 @@ def test_a_folder_that_cannot_be_made(checkout: Checkout, option: str) -> None:
     answer = checkout.kvdyno("run", "tiny", "--uncapped", option, beneath_a_file)
     assert answer.status == {"--results": 7, "--data": 5}[option]
     assert beneath_a_file in answer.err
-    assert "Not a directory" in answer.err
+    assert f"expected a folder at {checkout.root}/experiments/tiny.yaml, found a file" in answer.err
     assert "remedy: " in answer.err
 
 

@@ -116,8 +116,43 @@ def test_two_sweeps_at_once(stuck: Checkout, start: Start) -> None:
         assert answer.status == 6
         assert f"another sweep runs on this machine: process {process.pid}, since " in answer.err
         assert str(stuck.root) in answer.err
+        assert "pass --wait" in answer.err
     assert stuck.kvdyno("plan", "stopped", "--uncapped").status == 0, "looking is allowed"
     assert process.poll() is None, "nor is the first one disturbed"
+
+
+@pytest.mark.parametrize("command", [["run", "stopped", "--uncapped"], ["clean"]])
+def test_waiting_for_another_sweep(stuck: Checkout, start: Start, command: list[str]) -> None:
+    process = start("--uncapped")
+    waiting = stuck.start(*command, "--wait")
+    try:
+        assert waiting.stderr
+        said = waiting.stderr.readline()
+        assert f"waiting for another sweep to end: process {process.pid}, since " in said
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+        out, err = waiting.communicate(timeout=60)
+        assert waiting.returncode == 0, err
+    finally:
+        waiting.kill()
+        waiting.communicate()
+    if command[0] == "run":
+        assert "2 runs measured, 2 taken from earlier sweeps" in out
+
+
+def test_waiting_can_be_stopped(stuck: Checkout, start: Start) -> None:
+    process = start("--uncapped")
+    waiting = stuck.start("clean", "--wait")
+    try:
+        assert waiting.stderr
+        waiting.stderr.readline()
+        waiting.send_signal(signal.SIGINT)
+        waiting.communicate(timeout=60)
+        assert waiting.returncode == 130
+    finally:
+        waiting.kill()
+        waiting.communicate()
+    assert process.poll() is None
 
 
 def test_a_killed_sweep_resumes(stuck: Checkout, start: Start, capped: None) -> None:

@@ -14,10 +14,10 @@ from fakes.projects import make_project
 from kvdyno import pipeline
 from kvdyno.errors import EngineError, UsageError
 from kvdyno.model.image import image_name
-from kvdyno.model.owner import LABEL_OWNER, LABEL_PIDS, process_ids
+from kvdyno.model.owner import LABEL_OWNER
 from kvdyno.model.project import Project
 from kvdyno.model.sources import source_sha256
-from kvdyno.store import lock
+from kvdyno.pipeline import locking
 
 from .test_sweep import Diary
 
@@ -37,7 +37,7 @@ CAPPED = pipeline.Confinement()
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, client: DockerClient) -> Project:
     monkeypatch.delenv("KVDYNO_BUILD", raising=False)
-    monkeypatch.setattr(lock, "_default_path", lambda: tmp_path / "lock")
+    monkeypatch.setattr(locking, "machine_places", lambda: (tmp_path / "lock",))
     project = make_project(tmp_path, experiment=EXPERIMENT)
     add_adapter(project)
     make_image(client, source=source_sha256(project, NAME))
@@ -119,7 +119,8 @@ def test_an_upstream_binary_is_refused(project: Project) -> None:
 def test_a_local_sweep_removes_containers_that_a_killed_one_left(
     project: Project, client: DockerClient
 ) -> None:
-    labels = {LABEL_OWNER: "kvdyno-dead-4194305-77", LABEL_PIDS: process_ids()}
+    namespace = Path("/proc/self/ns/pid").stat().st_ino
+    labels = {LABEL_OWNER: f"kvdyno-dead-ns{namespace}-4194305-77"}
     image = make_image(client, source=source_sha256(project, NAME))
     name = client.containers.create(image, labels=labels).name
     assert name in pipeline.clean(project, snapshots=False)

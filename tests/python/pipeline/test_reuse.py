@@ -13,7 +13,7 @@ from kvdyno import pipeline
 from kvdyno.errors import Interrupted
 from kvdyno.model.point import Plan
 from kvdyno.model.project import Project
-from kvdyno.store import lock
+from kvdyno.pipeline import locking
 
 from .test_sweep import UNCAPPED, Diary
 
@@ -32,7 +32,7 @@ loads: 2
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     monkeypatch.delenv("KVDYNO_BUILD", raising=False)
-    monkeypatch.setattr(lock, "_default_path", lambda: tmp_path / "lock")
+    monkeypatch.setattr(locking, "machine_places", lambda: (tmp_path / "lock",))
     project = make_project(tmp_path, experiment=EXPERIMENT)
     build_fake(project.binaries)
     return project

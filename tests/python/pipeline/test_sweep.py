@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import json
 import os
@@ -15,12 +16,13 @@ from fakes.drivers import build_fake
 from fakes.projects import make_project
 
 from kvdyno import pipeline
-from kvdyno.errors import EngineError, HostError, Interrupted, StoreError, UsageError
+from kvdyno.errors import BusyError, EngineError, HostError, Interrupted, StoreError, UsageError
 from kvdyno.model.point import Plan, Run
 from kvdyno.model.project import Project
 from kvdyno.model.record import LASTING_FACTS, Record
+from kvdyno.pipeline import locking
+from kvdyno.pipeline.locking import sweep_lock
 from kvdyno.runner import Progress
-from kvdyno.store import lock
 
 EXPERIMENT = """\
 title: A test
@@ -45,6 +47,9 @@ class Diary:
     said: list[str] = field(default_factory=list)
     total: int = -1
 
+    def waiting(self, holder: str) -> None:
+        self.said.append(f"waiting: {holder}")
+
     def started(self, total: int, *, confined: str, removed: Sequence[str]) -> None:
         self.total = total
         self.confined = confined
@@ -67,7 +72,7 @@ class Diary:
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     monkeypatch.delenv("KVDYNO_BUILD", raising=False)
-    monkeypatch.setattr(lock, "_default_path", lambda: tmp_path / "lock")
+    monkeypatch.setattr(locking, "machine_places", lambda: (tmp_path / "lock",))
     project = make_project(tmp_path, experiment=EXPERIMENT)
     build_fake(project.binaries)
     return project
@@ -198,6 +203,61 @@ def test_a_cache_policy_of_the_request_replaces_the_experiments(project: Project
     pipeline.sweep(project, whole, how=UNCAPPED, observer=Diary())
     assert pipeline.reusable(project, asked, how=UNCAPPED) == {}
     assert len(pipeline.reusable(project, whole, how=UNCAPPED)) == 4
+
+
+def test_what_cannot_be_is_refused_before_other_sweeps_matter(
+    project: Project, whole: Plan, tmp_path: Path
+) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    cases = (
+        (replace(project, results=file / "below"), UNCAPPED, file / "below" / "runs"),
+        (replace(project, results=tmp_path / "with-a-file"), UNCAPPED, tmp_path / "with-a-file" / "reports"),
+        (replace(project, data=file / "data"), UNCAPPED, file / "data"),
+        (project, replace(UNCAPPED, cpus=tuple(range(1 << 15))), "--cpus"),
+    )
+    (tmp_path / "with-a-file").mkdir()
+    (tmp_path / "with-a-file" / "reports").touch()
+    diary = Diary()
+    with sweep_lock(project):
+        for refused, how, where in cases:
+            with pytest.raises((StoreError, HostError)) as caught:
+                pipeline.sweep(refused, whole, how=how, observer=diary)
+            assert caught.value.where == str(where)
+            assert "space" not in str(caught.value)
+            assert where == "--cpus" or "found a file" in caught.value.message
+    assert diary.said == []
+    assert diary.total == -1
+
+
+def test_a_sweep_waits_for_another_one_if_asked(project: Project, whole: Plan) -> None:
+    other = contextlib.ExitStack()
+    other.enter_context(sweep_lock(project))
+    with pytest.raises(BusyError, match="--wait"):
+        pipeline.sweep(project, whole, how=UNCAPPED, observer=Diary())
+
+    class Patient(Diary):
+        def waiting(self, holder: str) -> None:
+            super().waiting(holder)
+            other.close()
+
+    diary = Patient()
+    result = pipeline.sweep(project, whole, how=UNCAPPED, observer=diary, wait=True)
+    assert result.measured == 4
+    assert diary.said[0].startswith(f"waiting: process {os.getpid()}, since ")
+
+
+@pytest.mark.parametrize("shared", ["data", "results"])
+def test_sweeps_that_share_only_a_folder_are_kept_apart(
+    project: Project, whole: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared: str
+) -> None:
+    """As in two containers, each with a /run/lock of its own."""
+    pipeline.sweep(project, whole, how=UNCAPPED, observer=Diary())
+    other = {name: tmp_path / "other" / name for name in ("data", "results") if name != shared}
+    with sweep_lock(project):
+        monkeypatch.setattr(locking, "machine_places", lambda: (tmp_path / "another lock",))
+        with pytest.raises(BusyError, match=f"process {os.getpid()}, since "):
+            pipeline.sweep(replace(project, **other), whole, how=UNCAPPED, observer=Diary())
 
 
 def test_a_governor_that_cannot_be_set_ends_a_sweep_before_it_begins(

@@ -129,6 +129,12 @@ def can_cap() -> bool:
         return False
 
 
+def dead_name(namespace: int | None = None) -> str:
+    """What an exited process called its own, in this PID namespace if in no other."""
+    here = Path("/proc/self/ns/pid").stat().st_ino
+    return f"kvdyno-dead-ns{namespace or here}-4194305-77"
+
+
 def is_dead(pid: int) -> bool:
     """A zombie is: it waits for nothing but being counted."""
     try:

@@ -17,6 +17,8 @@ from kvdyno.runner.cage import LAUNCH_FAILED, Warden, read_counter, read_number,
 from kvdyno.runner.cgroup import V1, V2, CgroupCage, CgroupWarden
 from kvdyno.runner.systemd import Systemctl, probe
 
+from .conftest import dead_name
+
 MIB = 1 << 20
 FILES = {
     V1: ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes", "memory.swappiness", "cgroup.procs"),
@@ -189,10 +191,10 @@ def test_a_cap_that_the_kernel_refuses_leaves_no_cgroup(tmp_path: Path) -> None:
 def test_leftovers_are_ours_and_of_the_dead_only(tmp_path: Path) -> None:
     root = machine(tmp_path, v1=True) / "sys/fs/cgroup/memory"
     living = owned_name("living")
-    for name in ("kvdyno-dead-4194305-77", living, "kvdyno-by-hand", "other"):
+    for name in (dead_name(), living, "kvdyno-by-hand", "other"):
         (root / name).mkdir()
     warden = CgroupWarden(root, version=V1, name="kvdyno-s1-1-1", why="")
-    assert warden.remove_leftovers() == ("kvdyno-dead-4194305-77",)
+    assert warden.remove_leftovers() == (dead_name(),)
     assert {p.name for p in root.iterdir() if p.is_dir()} == {living, "kvdyno-by-hand", "other"}
 
 
@@ -279,9 +281,9 @@ class TestSystemd:
 
     def test_leftover_scopes_are_ended(self, tools: Path, warden: Warden) -> None:
         (tools / "units").write_text(
-            f"kvdyno-dead-4194305-77.1.scope loaded active running x\n{owned_name('me')}.1.scope loaded x\n"
+            f"{dead_name()}.1.scope loaded active running x\n{owned_name('me')}.1.scope loaded x\n"
         )
-        assert warden.remove_leftovers() == ("kvdyno-dead-4194305-77.1.scope",)
+        assert warden.remove_leftovers() == (f"{dead_name()}.1.scope",)
         assert "kill --signal=SIGKILL kvdyno-dead" in (tools / "asked").read_text()
 
     def test_a_cap_that_is_not_in_force_starts_nothing(

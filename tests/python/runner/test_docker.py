@@ -22,7 +22,7 @@ from fakes.containers import NAME, PrivateEngine, make_image
 
 from kvdyno.errors import EngineError, HostError, Interrupted
 from kvdyno.model.image import driver_path
-from kvdyno.model.owner import LABEL_OWNER, LABEL_PIDS, owned_name, process_ids
+from kvdyno.model.owner import LABEL_OWNER, owned_name
 from kvdyno.model.point import Point, Run
 from kvdyno.model.project import Project
 from kvdyno.model.record import Record
@@ -32,7 +32,7 @@ from kvdyno.runner import docker as docker_module
 from kvdyno.runner import docker_cage as cage_module
 from kvdyno.runner.cage import wait_until
 
-from .conftest import MIB, Sink
+from .conftest import MIB, Sink, dead_name
 from .test_killed import start_harness
 from .test_throttle import SLOW_WRITES
 
@@ -256,7 +256,7 @@ def test_ctrl_c_leaves_no_container(client: DockerClient, execute: Execute, proj
     with pytest.raises(Interrupted):
         execute("hang", progress=interrupt)
     assert not containers(client)
-    assert not list((project.data / "work").glob("*"))
+    assert not list((project.data / "work").glob("*/store"))
 
 
 def test_a_warm_store_is_read_inside_the_container(execute: Execute, loaded_point: Point) -> None:
@@ -297,8 +297,8 @@ def test_what_a_killed_harness_leaves_ends_by_itself_and_is_removed(
     "labels",
     [
         {},
-        {LABEL_OWNER: owned_name("living"), LABEL_PIDS: process_ids()},
-        {LABEL_OWNER: "kvdyno-dead-4194305-77", LABEL_PIDS: "pid:[1]"},
+        {LABEL_OWNER: owned_name("living")},
+        {LABEL_OWNER: dead_name(namespace=1)},
     ],
 )
 def test_what_others_own_stays(
@@ -311,6 +311,20 @@ def test_what_others_own_stays(
         assert container.name in containers(client)
     finally:
         container.remove()
+
+
+def test_a_paused_leftover_is_removed(client: DockerClient, enter: Enter, docker_point: Point) -> None:
+    container = client.containers.create(
+        docker_point.engine.image,
+        labels={LABEL_OWNER: dead_name()},
+        entrypoint=["/bin/sleep", "600"],
+        network_mode="none",
+    )
+    container.start()
+    container.pause()
+    with enter() as runner:
+        assert container.name in runner.removed_leftovers
+    assert not containers(client)
 
 
 # Docker's own client leaves its socket open where nobody listens any more.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,6 +13,7 @@ import requests
 from kvdyno.errors import HostError
 from kvdyno.model.docker_engine import answers
 from kvdyno.runner import docker as docker_module
+from kvdyno.runner import docker_cage as cage_module
 from kvdyno.runner.docker import DockerWarden
 from kvdyno.runner.docker_cage import IMAGE_USER
 
@@ -87,6 +90,16 @@ def test_no_memory_controller_is_refused_unless_uncapped() -> None:
     assert "cgroup_enable=memory" in str(raised.value.remedy)
     assert client.closed
     assert not DockerWarden("s1", capped=False, connect=lambda: client).capped
+
+
+@pytest.mark.parametrize(("group", "found"), [("docker/c0ffee", 77), ("init.scope", 0), (None, 0)])
+def test_a_process_id_of_the_engine_is_believed_only_with_its_container(
+    monkeypatch: pytest.MonkeyPatch, group: str | None, found: int
+) -> None:
+    """In another PID namespace it names a stranger, which a kill must not reach."""
+    monkeypatch.setattr(cage_module, "group_of", lambda pid: group and Path("/sys/fs/cgroup") / group)
+    container: Any = SimpleNamespace(id="c0ffee", attrs={"State": {"Pid": 77}})
+    assert cage_module._pid_here(container) == found
 
 
 def test_an_engine_elsewhere_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

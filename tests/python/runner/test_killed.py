@@ -6,6 +6,7 @@ import os
 import pickle
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,11 +32,12 @@ with LocalRunner(project, sweep_id="killed", loads=store, uncapped=uncapped, run
 """
 
 
-def start_harness(tmp_path: Path, job: object) -> subprocess.Popen[str]:
+def start_harness(tmp_path: Path, job: object, *, before: Sequence[str] = ()) -> subprocess.Popen[str]:
+    """`before` stands before the harness's command line."""
     (tmp_path / "job").write_bytes(pickle.dumps(job))
     (tmp_path / "harness.py").write_text(HARNESS)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONUNBUFFERED": "1"}
-    command = [sys.executable, str(tmp_path / "harness.py"), str(tmp_path / "job")]
+    command = [*before, sys.executable, str(tmp_path / "harness.py"), str(tmp_path / "job")]
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
 
 

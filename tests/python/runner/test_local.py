@@ -19,7 +19,7 @@ from kvdyno.runner import LocalRunner, Progress, choose_warden, tidy
 from kvdyno.runner import attempt as attempt_module
 from kvdyno.runner import snapshots as snapshots_module
 
-from .conftest import MIB, Execute, Sink, is_dead
+from .conftest import MIB, Execute, Sink, dead_name, is_dead
 
 
 def cgroups_of_ours() -> list[str]:
@@ -36,7 +36,7 @@ def test_a_good_run_is_a_valid_record(execute: Execute, point: Point, project: P
     assert record.run_id == "run-0"
     assert record.environment.facts["disk.file_system"]
     validate(record.model_dump(mode="json"), schema="record", where="record")
-    assert not list((project.data / "work").glob("*")), "the work folder is removed"
+    assert not list((project.data / "work").glob("*/store")), "the store is removed"
     assert not cgroups_of_ours()
 
 
@@ -173,7 +173,7 @@ def test_ctrl_c_ends_the_driver_and_cleans_up(
     hanging = replace(point, properties={"fake": "hang on"})
     with pytest.raises(Interrupted):
         runner.execute(Run(hanging, 1), run_dir=run_dir, order=0, progress=interrupt)
-    assert not list((project.data / "work").glob("*"))
+    assert not list((project.data / "work").glob("*/store"))
     assert not cgroups_of_ours()
 
 
@@ -339,9 +339,9 @@ def test_tidying_needs_no_real_disk(project: Project) -> None:
     try:
         kept.mkdir(parents=True)
         (kept / "manifest.json").touch()
-        (in_memory.data / "work" / "kvdyno-dead-4194305-77").mkdir(parents=True)
+        (in_memory.data / "work" / dead_name()).mkdir(parents=True)
         warden = choose_warden("test", uncapped=True)
-        assert tidy(in_memory, wardens=[warden]) == ("kvdyno-dead-4194305-77",)
+        assert tidy(in_memory, wardens=[warden]) == (dead_name(),)
         assert tidy(in_memory, wardens=[warden], snapshots=True) == ("d" * 64,)
         assert not kept.exists()
     finally:
