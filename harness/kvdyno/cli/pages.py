@@ -15,6 +15,7 @@ from kvdyno.doctor import Finding
 from kvdyno.model.axes import DATASET
 from kvdyno.model.engine import Engine, OptionDescription
 from kvdyno.model.experiment import SAME_WITHIN
+from kvdyno.model.metrics import COUNTER_PREFIX, metrics_of
 from kvdyno.model.options import display_value, parse_value
 from kvdyno.model.record import Metric, Record
 from kvdyno.model.results import Comparison
@@ -39,8 +40,10 @@ def engines_table(console: Console, engines: Mapping[str, Engine]) -> None:
 
 def engine_document(engine: Engine) -> dict[str, object]:
     """An engine for scripts."""
+    offered = metrics_of(engine)
+    known = {"metrics": offered and offered.phases}
     presets = {"presets": engine.presets, "built_version": engine.built_version}
-    return engine.description.model_dump() | presets
+    return engine.description.model_dump() | presets | known
 
 
 def engine_page(console: Console, engine: Engine) -> None:
@@ -72,6 +75,23 @@ def driver_page(console: Console, engine: Engine) -> None:
     driver = engine.description.driver
     title = f"properties of the driver {driver.name} {driver.version}"
     _options(console, title, engine.description.properties)
+
+
+def metrics_page(console: Console, engine: Engine) -> None:
+    """The metrics that the engine's runs can have, one a line, with where they can be read."""
+    offered = metrics_of(engine)
+    if offered is None:
+        driver = engine.description.driver.name
+        console.print(f"the driver {driver} is not known: what it measures is not known before a run")
+        return
+    rooms = (("figures, tables and claims", offered.phases), ("timeseries and timeline", offered.series),
+             ("percentiles", offered.histograms))  # fmt: skip
+    for room, names in rooms:
+        console.print(Text(f"metrics of {room}", "bold"))
+        for name in names:
+            console.print(f"  {name}")
+    if offered.more_counters:
+        console.print(f"and the engine's own counters, {COUNTER_PREFIX}<name>, whose names are not known")
 
 
 def _options(console: Console, title: str, options: Sequence[OptionDescription]) -> None:

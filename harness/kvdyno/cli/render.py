@@ -198,6 +198,7 @@ def outcome_document(summary: Summary, paths: ReportPaths, *, measured: int, reu
         "report": str(paths.html),
         "figures": [str(path) for path in paths.figures],
         "tables": [str(path) for path in paths.tables],
+        "left_out": list(paths.left_out),
         "metric": summary.metric,
         "rows": [
             {
@@ -222,7 +223,9 @@ def outcome_document(summary: Summary, paths: ReportPaths, *, measured: int, reu
 
 
 def places(console: Console, paths: ReportPaths) -> None:
-    """Where the report and its parts are: the last lines of a sweep."""
+    """What the report lacks, and where it and its parts are: the last lines of a sweep."""
+    for sentence in paths.left_out:
+        hanging(console, "left out:", sentence, style="yellow")
     for name, files in (("tables", paths.tables), ("figures", paths.figures)):
         for folder in sorted({path.parent for path in files}):
             console.print(f"{name + ':':<9}{relative(folder)}", soft_wrap=True)

@@ -130,7 +130,7 @@ class Engine:
     its shared objects included (see build.py). `image` is the id of the image that holds `binary`, and that
     id is then the build's identity; None for a file of this machine. `built_version` is the version that was
     built from an archive; "" for another build. `external` engines are upstream `ycsb`
-    binaries, whose output is parsed instead.
+    binaries, whose output is parsed instead. `counters` are the names of its own counters; None: not known.
     """
 
     name: str
@@ -141,6 +141,7 @@ class Engine:
     external: bool = False
     image: str | None = None
     built_version: str = ""
+    counters: tuple[str, ...] | None = None
 
     @property
     def runner(self) -> RunnerName:

@@ -63,6 +63,7 @@ def external_engine(path: Path, *, name: str) -> Engine:
         description=description,
         presets={"default": {}},
         external=True,
+        counters=(),
     )
 
 

@@ -83,6 +83,11 @@ def test_without_an_experiment_the_known_ones_are_listed(checkout: Checkout, com
         ("cap: 2GiB", "properties: {threadcount: 2}", "grid.threads"),
         ("cap: 2GiB", "phases: {measure: {seconds: -1s}}", "expected a duration"),
         ("cap: 2GiB", "cap: [", "not YAML"),
+        (
+            "  - {id: throughput, kind: bars, x: workload}",
+            "  - {id: throughput, kind: bars, x: workload, metric: throughptu}",
+            "unknown metric 'throughptu'",
+        ),
     ],
 )
 def test_a_wrong_experiment_is_reported_with_file_and_line(

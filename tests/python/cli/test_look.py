@@ -252,6 +252,8 @@ def test_describe_explains_options_and_properties(measured: Checkout) -> None:
     page = measured.kvdyno("describe", "memory").out
     assert "persist bool, default true, shapes the data" in page
     assert "recordcount" not in page
+    metrics = measured.kvdyno("describe", "memory", "--metrics").out.split()
+    assert {"throughput", "read.latency.p99.9", "engine.entries"} <= set(metrics)
     properties = measured.kvdyno("describe", "memory", "--driver").out
     assert "recordcount integer, default 1000, " in properties
     assert measured.kvdyno("describe", "memory", "--json").json["engine"]["name"] == "memory"

@@ -60,6 +60,27 @@ def test_every_figure_and_table_is_written(sweep: Sweep, paths: ReportPaths) -> 
     assert not [p for p in folder.rglob("*") if p.name.endswith(".partial")]
 
 
+def test_what_no_record_has_is_named(analysis: Analysis, sweep: Sweep, tmp_path: Path) -> None:
+    both = ("throughput", "scan.rows")
+    missing = {
+        "figures": (
+            FigureSpec(id="f", kind="bars", x="workload", metric="scan.rows"),
+            FigureSpec(id="both", kind="measures", options={"metrics": both}),
+            FigureSpec(id="neither", kind="measures", options={"metrics": ("scan.rows", "debt")}),
+        ),
+        "tables": (TableSpec(id="t", rows=("workload",), columns=("engine",), metric="debt", phase="drain"),),
+    }
+    asked = sweep.experiment.model_copy(update=missing)
+    paths = write_report(analysis, asked, out=tmp_path, commands=COMMANDS)
+    assert paths.left_out == (
+        "figure f: no record has scan.rows of phase run",
+        "figure neither: no record has scan.rows or debt of phase run",
+        "table t: no record has debt of phase drain",
+    )
+    page = paths.html.read_text("utf-8")
+    assert all(f"{sentence}." in page for sentence in paths.left_out)
+
+
 def test_the_page_needs_no_network(page: str) -> None:
     loaded = re.findall(r"<(?:script|link|img|iframe|source)\b[^>]*?\b(?:src|href)=[\"']([^\"']*)", page)
     assert loaded
