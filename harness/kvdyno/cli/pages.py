@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from kvdyno.model.metrics import COUNTER_PREFIX, metrics_of
 from kvdyno.model.options import display_value, parse_value
 from kvdyno.model.record import Metric, Record
 from kvdyno.model.results import Comparison
-from kvdyno.model.units import format_bytes, human_bytes
+from kvdyno.model.units import human_bytes
 from kvdyno.model.words import verdict_words
 from plots.units import axis_text, quantity, three_digits
 
@@ -42,7 +43,10 @@ def engine_document(engine: Engine) -> dict[str, object]:
     """An engine for scripts."""
     offered = metrics_of(engine)
     known = {"metrics": offered and offered.phases}
-    presets = {"presets": engine.presets, "built_version": engine.built_version}
+    presets = {
+        "presets": {name: asdict(preset) for name, preset in engine.presets.items()},
+        "built_version": engine.built_version,
+    }
     return engine.description.model_dump() | presets | known
 
 
@@ -55,9 +59,11 @@ def engine_page(console: Console, engine: Engine) -> None:
         hanging(console, "mind:", caveat, style="yellow")
     console.print(Text(f"built with {build.compiler} ({build.type}: {build.flags})", "dim"), soft_wrap=True)
     console.print(Text("\npresets, at paper scale", "bold"))
-    for preset, options in sorted(engine.presets.items()):
-        console.print(Text(f"  {preset}", "bold"))
-        lines = [f"{name} = {_spelled(engine, name, text)}" for name, text in options.items()]
+    for name, preset in sorted(engine.presets.items()):
+        console.print(Text(f"  {name}", "bold"))
+        if preset.summary:
+            console.print(Padding(Text(preset.summary), (0, 0, 0, 6)))
+        lines = [f"{option} = {_spelled(engine, option, text)}" for option, text in preset.options.items()]
         console.print(Padding("\n".join(lines) or "the engine's own defaults", (0, 0, 0, 6)))
     title = f"options, set as {described.name}.<name>"
     if engine.description.accepts_other_options:
@@ -99,7 +105,7 @@ def _options(console: Console, title: str, options: Sequence[OptionDescription])
     for option in options:
         marks = [m for m, on in (("shapes the data", option.shapes_data), ("scales", option.scales)) if on]
         words = [f"or {word}" for word in option.words]
-        facts = [option.type, f"default {option.default or 'none'}", _range(option), *words, *marks]
+        facts = [option.type, f"default {_default(option)}", _range(option), *words, *marks]
         listed = ", ".join(fact for fact in facts if fact)
         hanging(console, f"  {option.name}", Text(listed, "dim"), style="bold")
         console.print(Padding(option.effect, (0, 0, 0, 6)))
@@ -118,7 +124,11 @@ def _range(option: OptionDescription) -> str:
 
 
 def _bound(option: OptionDescription, value: float) -> str:
-    return format_bytes(int(value)) if option.type == "bytes" else f"{value:g}"
+    return display_value(option, int(value) if value.is_integer() else value)
+
+
+def _default(option: OptionDescription) -> str:
+    return display_value(option, parse_value(option, option.default)) if option.default else "none"
 
 
 def findings(console: Console, found: Sequence[Finding]) -> None:

@@ -16,6 +16,7 @@ from .engine import (
     EngineIdentity,
     OptionDescription,
     OptionType,
+    Preset,
 )
 from .experiment import EngineChoice
 from .words import unknown
@@ -61,7 +62,7 @@ def external_engine(path: Path, *, name: str) -> Engine:
         binary=path,
         binary_sha256=build_sha256(path),
         description=description,
-        presets={"default": {}},
+        presets={"default": Preset()},
         external=True,
         counters=(),
     )

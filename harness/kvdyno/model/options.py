@@ -7,7 +7,15 @@ from decimal import Decimal
 
 from .engine import OptionDescription
 from .experiment import AxisValue
-from .units import format_bytes, format_seconds, parse_bytes, parse_count, parse_seconds
+from .units import (
+    format_bytes,
+    format_seconds,
+    human_bytes,
+    parse_bytes,
+    parse_count,
+    parse_seconds,
+    told_apart,
+)
 from .words import unknown
 
 
@@ -56,10 +64,17 @@ def scale_value(option: OptionDescription, value: AxisValue, *, scale: float) ->
 def display_value(option: OptionDescription, value: AxisValue) -> str:
     """The value for people, with its unit."""
     if option.type == "bytes" and isinstance(value, int):
-        return format_bytes(value)
+        return human_bytes(value)
     if option.type == "seconds" and isinstance(value, (int, float)):
         return format_seconds(value)
     return value_text(value)
+
+
+def slug_value(option: OptionDescription, value: AxisValue) -> str:
+    """The value as slugs and patterns have it: sizes are exact, in one word."""
+    if option.type == "bytes" and isinstance(value, int):
+        return format_bytes(value)
+    return display_value(option, value)
 
 
 def _parse(option: OptionDescription, value: AxisValue) -> AxisValue:
@@ -110,5 +125,7 @@ def _check_range(option: OptionDescription, number: float) -> None:
     for bound, wrong, word in ((option.min, float.__lt__, "at least"), (option.max, float.__gt__, "at most")):
         if bound is not None and wrong(float(number), float(bound)):
             whole = int(bound) if float(bound).is_integer() else bound
-            limit = display_value(option, whole)
-            raise ValueError(f"{option.name}: expected {word} {limit}, found {display_value(option, number)}")
+            limit, found = display_value(option, whole), display_value(option, number)
+            if option.type == "bytes":
+                limit, found = told_apart(int(bound), int(number))
+            raise ValueError(f"{option.name}: expected {word} {limit}, found {found}")

@@ -62,7 +62,10 @@ def parse_count(value: Quantity) -> int:
 
 
 def format_bytes(size: int) -> str:
-    """The shortest exact spelling, which parse_bytes reads back: 67108864 → "64MiB", 1000 → "1000"."""
+    """The shortest exact spelling, which parse_bytes reads back: 67108864 → "64MiB", 1000 → "1000".
+
+    For names of files; people read `human_bytes`.
+    """
     unit = ""
     for larger in ("KiB", "MiB", "GiB", "TiB", "PiB", "EiB"):
         if size == 0 or size % 1024:
@@ -95,6 +98,13 @@ def human_bytes(size: float) -> str:
             return f"{_three_digits(size)} {unit}"
         size, magnitude = size / 1024, magnitude / 1024
     return f"{_three_digits(size)} TiB"
+
+
+def told_apart(*sizes: int) -> tuple[str, ...]:
+    """Sizes for one sentence: those that would read alike, though they differ, have all their digits."""
+    texts = [human_bytes(size) for size in sizes]
+    alike = len(set(texts)) < len(set(sizes))
+    return tuple(f"{size:,} B" for size in sizes) if alike else tuple(texts)
 
 
 def _three_digits(number: float) -> str:

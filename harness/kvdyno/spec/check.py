@@ -18,7 +18,7 @@ from kvdyno.model.image import remedy_for
 from kvdyno.model.options import parse_value, value_text
 from kvdyno.model.project import Project
 from kvdyno.model.properties import read_properties
-from kvdyno.model.units import format_bytes
+from kvdyno.model.units import human_bytes, told_apart
 from kvdyno.model.versions import SYSTEM, build_remedy, read_versions, split_version, versioned
 from kvdyno.model.words import unknown
 
@@ -188,8 +188,8 @@ def check_sizes(
     """Sizes and times that cannot work at the profile's scale; `volume_axis`: the grid has volumes."""
     scaled = round(cap_bytes * profile.scale)
     if scaled < CAP_BYTES_MIN:
-        least = format_bytes(CAP_BYTES_MIN)
-        found = f"{format_bytes(cap_bytes)} x {profile.scale:g} = {format_bytes(scaled)}"
+        least, found = told_apart(CAP_BYTES_MIN, scaled)
+        found = f"{human_bytes(cap_bytes)} x {profile.scale:g} = {found}"
         mistakes.add(("cap",), f"cap: expected at least {least} at profile {profile.name!r}, found {found}")
     phases, timeout = settings.phases, settings.timeout_seconds
     ends = (phases.measure_operations, phases.measure_seconds, phases.measure_volume)
