@@ -19,6 +19,7 @@ from kvdyno.model.record import Record
 from kvdyno.runner import LocalRunner, Progress, frequency_set, restore_frequency
 from kvdyno.store import RunStore, SweepLock
 
+from .planning import demand_memory
 from .reuse import Confinement, reusable
 
 
@@ -58,6 +59,7 @@ def sweep(project: Project, whole: Plan, *, how: Confinement, observer: Observer
     EngineError if an engine was rebuilt since it was planned, Interrupted on Ctrl-C; what was finished is
     stored in any case.
     """
+    demand_memory(whole, uncapped=how.uncapped)
     with SweepLock(project.root), _resumable(force=how.force):
         store = RunStore(project.runs)
         store.clean()

@@ -6,7 +6,7 @@ and `offered_counters` show a doctor what runs would be told. The rest is privat
 """
 
 from .cage import Warden
-from .environment import Surveyor, host_id
+from .environment import Surveyor, host_id, memory_bytes
 from .frequency import Frequency, frequency_set, restore_frequency
 from .gauges import take_gauges
 from .kernel import offered_counters
@@ -25,6 +25,7 @@ __all__ = [
     "choose_warden",
     "frequency_set",
     "host_id",
+    "memory_bytes",
     "offered_counters",
     "restore_frequency",
     "take_gauges",

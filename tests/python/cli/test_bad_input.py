@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -59,6 +60,20 @@ def test_a_governor_that_no_machine_has_ends_the_sweep_before_it_begins(checkout
     assert checkout.records() == []
 
 
+@pytest.mark.parametrize("command", ["plan", "run"])
+def test_a_cap_that_this_machine_cannot_give(checkout: Checkout, command: str) -> None:
+    checkout.experiment("tiny", TINY.replace("cap: 2GiB", "cap: 900TiB"))
+    answer = checkout.kvdyno(command, "tiny")
+    assert answer.status == 5
+    said = " ".join(answer.err.split())
+    assert re.search(
+        r"tiny.yaml: cap: expected at most this machine's memory, [\d.]+ [MGT]iB, found 14.1 TiB at", said
+    )
+    assert "`kvdyno plan --uncapped` plans for another machine" in said
+    assert checkout.records() == []
+    assert checkout.kvdyno("plan", "tiny", "--uncapped").status == 0
+
+
 @pytest.mark.parametrize("command", ["plan", "run", "report"])
 def test_without_an_experiment_the_known_ones_are_listed(checkout: Checkout, command: str) -> None:
     checkout.experiment("broken", "titel: x\n")
@@ -77,7 +92,7 @@ def test_without_an_experiment_the_known_ones_are_listed(checkout: Checkout, com
         ("  dataset: [256MiB]", "  dataset: [256MiX]", 'expected a size like "64MiB"'),
         ("  dataset: [256MiB]", "  dataset: [-4]", 'expected a size like "64MiB"'),
         ("  dataset: [256MiB]", "  datset: [256MiB]", "did you mean 'dataset'?"),
-        ("cap: 2GiB", "cap: 64MiB", "24MiB"),
+        ("cap: 2GiB", "cap: 64MiB", "24 MiB"),
         ("cap: 2GiB", "repetitions: -1", "expected"),
         ("cap: 2GiB", "properties: {fieldlenght: 8}", "did you mean 'fieldlength'?"),
         ("cap: 2GiB", "properties: {threadcount: 2}", "grid.threads"),
