@@ -36,8 +36,15 @@ def experiments_text(known: Sequence[ExperimentSummary]) -> str:
     if not known:
         return "no experiment is in experiments/"
     width = max(len(each.name) for each in known)
-    lines = (f"  {each.name:<{width}}  {each.title or 'cannot be read'}" for each in known)
+    lines = (f"  {each.name:<{width}}  {_title_or_problem(each)}" for each in known)
     return "\n".join(["expected an experiment, one of", *lines])
+
+
+def _title_or_problem(experiment: ExperimentSummary) -> str:
+    if experiment.problem is None:
+        return experiment.title
+    problem = experiment.problem.splitlines()[0].removeprefix(f"{experiment.path}:")
+    return f"cannot be read: {experiment.path.name}:{problem}"
 
 
 def plan_table(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from decimal import Decimal
 
 from .engine import OptionDescription
@@ -16,7 +17,9 @@ from .units import (
     parse_seconds,
     told_apart,
 )
-from .words import unknown
+from .words import shown, unknown
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 def parse_value(option: OptionDescription, value: AxisValue) -> AxisValue:
@@ -83,7 +86,7 @@ def _parse(option: OptionDescription, value: AxisValue) -> AxisValue:
             if isinstance(value, bool):
                 return value
             if value not in ("true", "false"):
-                raise ValueError(f"expected true or false, found {value!r}")
+                raise ValueError(f"expected true or false, found {shown(value)}")
             return value == "true"
         case "bytes":
             return parse_bytes(value)
@@ -98,10 +101,17 @@ def _parse(option: OptionDescription, value: AxisValue) -> AxisValue:
                 raise ValueError(unknown("value", str(value), option.choices))
             return str(value)
         case "text":
-            text = value_text(value)
-            if "\n" in text or text != text.strip():
-                raise ValueError(f"expected one line without spaces around it, found {text!r}")
-            return text
+            return line_of(value)
+
+
+def line_of(value: AxisValue) -> str:
+    """The value's text, as a line of a property file can hold it. Raises ValueError."""
+    text = value_text(value)
+    if text != text.strip() or len(text.splitlines()) > 1 or _CONTROL.search(text):
+        raise ValueError(
+            f"expected one line without control characters and spaces around it, found {shown(text)}"
+        )
+    return text
 
 
 def _parse_integer(value: AxisValue) -> int:
@@ -115,9 +125,9 @@ def _parse_real(value: AxisValue) -> float:
     try:
         number = float(value_text(value))
     except ValueError:
-        raise ValueError(f"expected a number, found {value!r}") from None
+        raise ValueError(f"expected a number, found {shown(value)}") from None
     if not math.isfinite(number):
-        raise ValueError(f"expected a finite number, found {value!r}")
+        raise ValueError(f"expected a finite number, found {shown(value)}")
     return number
 
 

@@ -5,6 +5,8 @@ Every function adds what is wrong to `mistakes` and goes on with what is right.
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,12 +17,12 @@ from kvdyno.model.engine import Engine, OptionDescription
 from kvdyno.model.experiment import AxisValue, EngineChoice, Profile
 from kvdyno.model.external import chosen_engine
 from kvdyno.model.image import remedy_for
-from kvdyno.model.options import parse_value, value_text
+from kvdyno.model.options import line_of, parse_value, value_text
 from kvdyno.model.project import Project
 from kvdyno.model.properties import read_properties
 from kvdyno.model.units import human_bytes, told_apart
 from kvdyno.model.versions import SYSTEM, build_remedy, read_versions, split_version, versioned
-from kvdyno.model.words import unknown
+from kvdyno.model.words import shown, unknown
 
 from .document import Mistakes, Place
 from .form import EngineForm
@@ -28,6 +30,7 @@ from .profiles import Settings
 
 # What a driver needs for itself, histograms and threads included, before an engine gets a byte.
 CAP_BYTES_MIN = 24 << 20
+_OPTION_NAME = re.compile(r"[\w.:-]+", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -72,7 +75,7 @@ def read_choice(form: EngineForm, *, project: Project) -> EngineChoice:
         preset=form.preset,
         options=form.options,
         label=form.label or _label(form),
-        external=(project.root / form.external).resolve() if form.external else None,
+        external=Path(os.path.realpath(project.root / form.external)) if form.external else None,
         twin_of=form.twin_of,
     )
 
@@ -224,6 +227,9 @@ def _options(
     for name, text in options.items():
         option = engine.description.option(name)
         if option is None and engine.description.accepts_other_options:
+            mistake = _foreign_mistake(name, text)
+            if mistake:
+                mistakes.add((*place, name), mistake)
             checked[name] = text
             continue
         if option is None:
@@ -235,6 +241,17 @@ def _options(
         except ValueError as error:
             mistakes.add((*place, name), str(error))
     return checked
+
+
+def _foreign_mistake(name: str, text: str) -> str | None:
+    """What keeps an option that nobody describes from being one line `name=text`; None if nothing does."""
+    if _OPTION_NAME.fullmatch(name) is None:
+        return f"{shown(name)}: expected a name of letters, digits, '.', '_', ':' and '-'"
+    try:
+        line_of(text)
+    except ValueError as error:
+        return f"{name}: {error}"
+    return None
 
 
 def _axis_values(
@@ -249,7 +266,7 @@ def _axis_values(
             mistakes.add((*place, index), str(error))
             continue
         if typed in parsed:
-            mistakes.add((*place, index), f"{place[-1]}: {value!r} stands here twice")
+            mistakes.add((*place, index), f"{place[-1]}: {shown(value)} stands here twice")
         parsed[typed] = None
     return tuple(parsed)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -18,6 +19,7 @@ from .conftest import TINY, Checkout
     [
         (["run", "tinny"], "unknown experiment 'tinny': expected one of tiny; did you mean 'tiny'?"),
         (["run", "no/such.yaml"], "no/such.yaml: no such experiment file"),
+        (["run", "x" * 300 + ".yaml"], "no such experiment file: File name too long"),
         (["run", "tiny", "--profile", "qick"], "unknown profile 'qick': expected one of quick; did you mean"),
         (["run", "tiny", "--engines", "memry"], "unknown engine 'memry': expected one of memory, noop; did"),
         (["run", "tiny", "--repeat", "0"], "--repeat: expected 1 to 1000 repetitions, found 0"),
@@ -77,10 +79,21 @@ def test_a_cap_that_this_machine_cannot_give(checkout: Checkout, command: str) -
 @pytest.mark.parametrize("command", ["plan", "run", "report"])
 def test_without_an_experiment_the_known_ones_are_listed(checkout: Checkout, command: str) -> None:
     checkout.experiment("broken", "titel: x\n")
+    checkout.experiment("tagged", TINY.replace("title: Tiny", "title: !x [a]"))
+    (checkout.root / "experiments" / "folder.yaml").mkdir()
+    (checkout.root / "experiments" / "binary.yaml").write_bytes(b"title: x\n\xff\xfe")
+    os.mkfifo(checkout.root / "experiments" / "pipe.yaml")
     answer = checkout.kvdyno(command)
     assert answer.status == 2
     assert "  tiny    Tiny\n" in answer.err
-    assert "  broken  cannot be read\n" in answer.err
+    for said in (
+        "broken  cannot be read: broken.yaml: 4 mistakes",
+        "tagged  cannot be read: tagged.yaml:1: expected a value without a tag, found '!x'",
+        "folder  cannot be read: folder.yaml: expected a file, found a folder or a device",
+        "binary  cannot be read: binary.yaml:2: expected UTF-8, found the byte 0xff",
+        "pipe    cannot be read: pipe.yaml: expected a file, found a folder or a device",
+    ):
+        assert f"  {said}\n" in answer.err
 
 
 @pytest.mark.parametrize(
