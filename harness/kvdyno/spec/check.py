@@ -26,6 +26,7 @@ from kvdyno.model.words import shown, unknown
 
 from .document import Mistakes, Place
 from .form import EngineForm
+from .option_names import option_hint, owners_of_option
 from .profiles import Settings
 
 # What a driver needs for itself, histograms and threads included, before an engine gets a byte.
@@ -120,6 +121,7 @@ def check_grid(
         readings = [reading for engine in engines if (reading := axis_of(engine, axis))]
         if not readings:
             hint = f" (set by {OWNED_PROPERTIES[axis]})" if axis in OWNED_PROPERTIES else ""
+            hint += option_hint(axis, engines)
             mistakes.add((*place, axis), unknown("axis", axis, axis_words(engines)) + hint)
             continue
         parsed = _axis_values(values, readings=readings, place=(*place, axis), mistakes=mistakes)
@@ -227,7 +229,7 @@ def _options(
     for name, text in options.items():
         option = engine.description.option(name)
         if option is None and engine.description.accepts_other_options:
-            mistake = _foreign_mistake(name, text)
+            mistake = _foreign_mistake(name, text, engine=engine)
             if mistake:
                 mistakes.add((*place, name), mistake)
             checked[name] = text
@@ -243,8 +245,10 @@ def _options(
     return checked
 
 
-def _foreign_mistake(name: str, text: str) -> str | None:
-    """What keeps an option that nobody describes from being one line `name=text`; None if nothing does."""
+def _foreign_mistake(name: str, text: str, *, engine: Engine) -> str | None:
+    """What is wrong with an option that nobody describes; None if it reaches the binding as one line."""
+    if owners_of_option(name, [engine]):
+        return f"{name}: expected a name without the engine's" + option_hint(name, [engine])
     if _OPTION_NAME.fullmatch(name) is None:
         return f"{shown(name)}: expected a name of letters, digits, '.', '_', ':' and '-'"
     try:
@@ -321,7 +325,7 @@ def _property_value(name: str, text: str, *, engines: Sequence[Engine]) -> AxisV
     described = [found for engine in engines if (found := engine.description.property(name))]
     if not described:
         known = {each.name for engine in engines for each in engine.description.properties}
-        return ValueError(unknown("property", name, sorted(known)))
+        return ValueError(unknown("property", name, sorted(known)) + option_hint(name, engines))
     try:
         return _typed(text, described)
     except ValueError as error:
