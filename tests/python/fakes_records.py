@@ -22,6 +22,7 @@ from kvdyno.model.engine import (
     EngineDescription,
     EngineIdentity,
     OptionDescription,
+    Preset,
 )
 from kvdyno.model.experiment import (
     ClaimSpec,
@@ -208,7 +209,7 @@ def engine(name: str) -> Engine:
             ),
             phases=("load", "settle", "warmup", "measure", "drain"),
         ),
-        presets={"default": {}},
+        presets={"default": Preset()},
     )
 
 

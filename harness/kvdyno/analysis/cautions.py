@@ -16,6 +16,7 @@ from kvdyno.model.axes import DEVICE, FULL_SPEED
 from kvdyno.model.experiment import DEFAULT_CACHE, AxisValue
 from kvdyno.model.record import LASTING_FACTS, Record
 from kvdyno.model.results import Caution
+from kvdyno.model.units import told_apart
 
 from .estimate import TOO_WIDE
 from .frame import label_of
@@ -235,13 +236,12 @@ def _cache_policies(records: Sequence[Record]) -> list[str]:
 def _mixed(records: Sequence[Record]) -> list[Caution]:
     kinds: tuple[tuple[str, Callable[[Record], object]], ...] = (
         ("hosts", lambda r: r.environment.host_id),
-        ("memory caps", lambda r: r.point.cap_bytes),
         ("CPU sets", lambda r: r.runner.cpus),
         ("capped and uncapped runs", lambda r: r.runner.capped),
     )
     facts: list[tuple[str, Callable[[Record], object]]]
     facts = [(name, partial(_fact, name=name)) for name in LASTING_FACTS]
-    found: list[Caution] = []
+    found = _differing("memory caps", told_apart(*sorted({r.point.cap_bytes for r in records})))
     for what, key in [*kinds, *facts]:
         found += _differing(what, map(key, records))
     for label, builds in _builds_of(records).items():

@@ -12,11 +12,13 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 
+from kvdyno.model.axes import DATASET
 from kvdyno.model.experiment import SAME_WITHIN, AxisValue
 from kvdyno.model.record import Record
 from kvdyno.model.results import Comparison
 
 from . import cautions
+from .facts import point_name
 from .frame import axes_of, axis_names, label_of, latest, tidy
 from .ratios import Pairing, compared_rows, side
 
@@ -44,7 +46,7 @@ def compare(
     table = compared_rows(
         rows, columns=[*keys, *_SIDES], families=["phase", "metric"], margin=SAME_WITHIN
     ).astype({"paired": bool})
-    measured_before, measured_after = (_point_names(side, len(names) + 1) for side in (left, right))
+    measured_before, measured_after = (_point_names(side, names) for side in (left, right))
     return Comparison(
         rows=table,
         axes=names,
@@ -71,7 +73,7 @@ def _newest(records: Sequence[Record]) -> tuple[list[Record], list[str]]:
         newest = max(some, key=lambda record: record.started_at)
         kept += [record for record in some if record.point.identity == newest.point.identity]
         if len({record.point.identity for record in some}) > 1:
-            mixed.append(" ".join([label, *map(str, axes_of(newest).values())]))
+            mixed.append(_name(label, axes_of(newest)))
     return kept, mixed
 
 
@@ -113,6 +115,12 @@ def _pairing(before: pd.DataFrame, after: pd.DataFrame) -> Pairing:
     return Pairing(side(after), side(before), paired=False)
 
 
-def _point_names(groups: _Groups, width: int) -> dict[tuple[object, ...], str]:
-    """The points among the groups' keys, by name. The first `width` parts of a key are label and axes."""
-    return {key[:width]: " ".join(str(part) for part in key[:width] if part is not None) for key in groups}
+def _point_names(groups: _Groups, names: Sequence[str]) -> dict[tuple[object, ...], str]:
+    """The points among the groups' keys, by name. A key begins with the label and these axes' values."""
+    points = dict.fromkeys(key[: len(names) + 1] for key in groups)
+    return {point: _name(str(point[0]), dict(zip(names, point[1:], strict=True))) for point in points}
+
+
+def _name(label: str, axes: Mapping[str, object]) -> str:
+    units = {name: "byte" if name == DATASET else "" for name in axes}
+    return point_name(label, axes, units=units)

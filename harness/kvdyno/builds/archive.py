@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from kvdyno.errors import EngineError, HostError
+from kvdyno.model.units import told_apart
 from kvdyno.model.versions import Archive, Version
 
 from .registries import fetch
@@ -76,7 +77,7 @@ def demand_space(folder: Path, *, needed_bytes: int) -> None:
     free = status.f_bavail * status.f_frsize
     if free < needed_bytes:
         raise HostError(
-            f"expected {needed_bytes / 1e6:.0f} MB of free disk, found {free / 1e6:.0f} MB",
+            "expected {} of free disk, found {}".format(*told_apart(needed_bytes, free)),
             where=str(folder),
             remedy="free some, or set KVDYNO_DATA to a folder on another disk",
         )

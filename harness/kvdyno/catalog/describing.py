@@ -8,6 +8,7 @@ from pathlib import Path
 from kvdyno.errors import EngineError
 from kvdyno.model.build import build_sha256
 from kvdyno.model.engine import Engine, EngineDescription
+from kvdyno.model.metrics import read_counters
 from kvdyno.model.schema import parse_json, validate
 
 from .presets import read_presets
@@ -64,4 +65,5 @@ def local_engine(binary: Path, *, adapters: Path) -> Engine:
         binary_sha256=build_sha256(binary),
         description=description,
         presets=read_presets(adapters / name / "presets.yaml", description=description),
+        counters=read_counters(adapters, name),
     )

@@ -15,6 +15,7 @@ from kvdyno.model.image import (
     driver_path,
     image_name,
 )
+from kvdyno.model.metrics import read_counters
 from kvdyno.model.project import Project
 from kvdyno.model.versions import split_version, version_sha256
 
@@ -85,6 +86,7 @@ def _image_engine(client: DockerClient, project: Project, name: str) -> Engine:
         binary_sha256=image_id.removeprefix("sha256:"),
         description=description,
         presets=read_presets(project.adapters / engine / "presets.yaml", description=description),
+        counters=read_counters(project.adapters, engine),
         image=image_id,
         built_version=version or "",
     )

@@ -10,12 +10,12 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from kvdyno.errors import SpecError
-from kvdyno.model.engine import EngineDescription
+from kvdyno.model.engine import EngineDescription, Preset
 from kvdyno.model.options import parse_value, value_text
 from kvdyno.model.words import unknown
 
 
-class _Preset(BaseModel):
+class _PresetForm(BaseModel):
     """A preset as its file has it."""
 
     model_config = ConfigDict(extra="forbid")
@@ -24,10 +24,10 @@ class _Preset(BaseModel):
     options: dict[str, str | int | float | bool] = {}
 
 
-def read_presets(path: Path, *, description: EngineDescription) -> Mapping[str, Mapping[str, str]]:
+def read_presets(path: Path, *, description: EngineDescription) -> Mapping[str, Preset]:
     """Presets by name; an engine without the file (an upstream binding) has `default` only."""
     if not path.exists():
-        return {"default": {}}
+        return {"default": Preset()}
     try:
         document = YAML(typ="safe", pure=True).load(path)
     except MarkedYAMLError as error:
@@ -47,9 +47,9 @@ def read_presets(path: Path, *, description: EngineDescription) -> Mapping[str, 
     }
 
 
-def _preset(body: object, *, description: EngineDescription, where: str) -> Mapping[str, str]:
+def _preset(body: object, *, description: EngineDescription, where: str) -> Preset:
     try:
-        preset = _Preset.model_validate(body)
+        preset = _PresetForm.model_validate(body)
     except ValidationError as error:
         first = error.errors()[0]
         raise SpecError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}", where=where) from None
@@ -62,4 +62,4 @@ def _preset(body: object, *, description: EngineDescription, where: str) -> Mapp
             options[name] = value_text(parse_value(option, value))
         except ValueError as error:
             raise SpecError(str(error), where=where) from None
-    return options
+    return Preset(options, preset.summary)

@@ -145,6 +145,10 @@ def describe(
     driver: Annotated[
         bool, typer.Option("--driver", metavar="", help="The driver's properties instead.")
     ] = False,
+    metrics: Annotated[
+        bool,
+        typer.Option("--metrics", metavar="", help="What its runs can measure instead: names for figures."),
+    ] = False,
     runner: RunnerOption = "local",
     json: JsonOption = False,
 ) -> None:
@@ -157,6 +161,8 @@ def describe(
         raise UsageError(unknown("engine", engine, found), where="kvdyno describe", remedy="kvdyno engines")
     if json:
         print_json(pages.engine_document(found[engine]))
+    elif metrics:
+        pages.metrics_page(console, found[engine])
     elif driver:
         pages.driver_page(console, found[engine])
     else:

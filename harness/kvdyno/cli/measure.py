@@ -82,6 +82,7 @@ def plan(
     request = _request(here, experiment, profile, engines, only, exclude, repeat, runner, cache)
     _, whole = pipeline.make_plan(here, request)
     warn_of(pipeline.corrupt(here, whole))
+    pipeline.demand_memory(whole, uncapped=uncapped)
     how = pipeline.Confinement(uncapped=uncapped, frequency=pipeline.Frequency(governor, no_turbo=no_turbo))
     reuse = pipeline.look_up(here, whole, how=how)
     rest = estimate(pipeline.remaining(whole, reuse.records))

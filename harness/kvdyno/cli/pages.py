@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,11 @@ from kvdyno.doctor import Finding
 from kvdyno.model.axes import DATASET
 from kvdyno.model.engine import Engine, OptionDescription
 from kvdyno.model.experiment import SAME_WITHIN
+from kvdyno.model.metrics import COUNTER_PREFIX, metrics_of
 from kvdyno.model.options import display_value, parse_value
 from kvdyno.model.record import Metric, Record
 from kvdyno.model.results import Comparison
-from kvdyno.model.units import format_bytes, human_bytes
+from kvdyno.model.units import human_bytes
 from kvdyno.model.words import verdict_words
 from plots.units import axis_text, quantity, three_digits
 
@@ -39,8 +41,13 @@ def engines_table(console: Console, engines: Mapping[str, Engine]) -> None:
 
 def engine_document(engine: Engine) -> dict[str, object]:
     """An engine for scripts."""
-    presets = {"presets": engine.presets, "built_version": engine.built_version}
-    return engine.description.model_dump() | presets
+    offered = metrics_of(engine)
+    known = {"metrics": offered and offered.phases}
+    presets = {
+        "presets": {name: asdict(preset) for name, preset in engine.presets.items()},
+        "built_version": engine.built_version,
+    }
+    return engine.description.model_dump() | presets | known
 
 
 def engine_page(console: Console, engine: Engine) -> None:
@@ -52,9 +59,11 @@ def engine_page(console: Console, engine: Engine) -> None:
         hanging(console, "mind:", caveat, style="yellow")
     console.print(Text(f"built with {build.compiler} ({build.type}: {build.flags})", "dim"), soft_wrap=True)
     console.print(Text("\npresets, at paper scale", "bold"))
-    for preset, options in sorted(engine.presets.items()):
-        console.print(Text(f"  {preset}", "bold"))
-        lines = [f"{name} = {_spelled(engine, name, text)}" for name, text in options.items()]
+    for name, preset in sorted(engine.presets.items()):
+        console.print(Text(f"  {name}", "bold"))
+        if preset.summary:
+            console.print(Padding(Text(preset.summary), (0, 0, 0, 6)))
+        lines = [f"{option} = {_spelled(engine, option, text)}" for option, text in preset.options.items()]
         console.print(Padding("\n".join(lines) or "the engine's own defaults", (0, 0, 0, 6)))
     title = f"options, set as {described.name}.<name>"
     if engine.description.accepts_other_options:
@@ -74,12 +83,29 @@ def driver_page(console: Console, engine: Engine) -> None:
     _options(console, title, engine.description.properties)
 
 
+def metrics_page(console: Console, engine: Engine) -> None:
+    """The metrics that the engine's runs can have, one a line, with where they can be read."""
+    offered = metrics_of(engine)
+    if offered is None:
+        driver = engine.description.driver.name
+        console.print(f"the driver {driver} is not known: what it measures is not known before a run")
+        return
+    rooms = (("figures, tables and claims", offered.phases), ("timeseries and timeline", offered.series),
+             ("percentiles", offered.histograms))  # fmt: skip
+    for room, names in rooms:
+        console.print(Text(f"metrics of {room}", "bold"))
+        for name in names:
+            console.print(f"  {name}")
+    if offered.more_counters:
+        console.print(f"and the engine's own counters, {COUNTER_PREFIX}<name>, whose names are not known")
+
+
 def _options(console: Console, title: str, options: Sequence[OptionDescription]) -> None:
     console.print(Text(f"\n{title}", "bold"))
     for option in options:
         marks = [m for m, on in (("shapes the data", option.shapes_data), ("scales", option.scales)) if on]
         words = [f"or {word}" for word in option.words]
-        facts = [option.type, f"default {option.default or 'none'}", _range(option), *words, *marks]
+        facts = [option.type, f"default {_default(option)}", _range(option), *words, *marks]
         listed = ", ".join(fact for fact in facts if fact)
         hanging(console, f"  {option.name}", Text(listed, "dim"), style="bold")
         console.print(Padding(option.effect, (0, 0, 0, 6)))
@@ -98,7 +124,11 @@ def _range(option: OptionDescription) -> str:
 
 
 def _bound(option: OptionDescription, value: float) -> str:
-    return format_bytes(int(value)) if option.type == "bytes" else f"{value:g}"
+    return display_value(option, int(value) if value.is_integer() else value)
+
+
+def _default(option: OptionDescription) -> str:
+    return display_value(option, parse_value(option, option.default)) if option.default else "none"
 
 
 def findings(console: Console, found: Sequence[Finding]) -> None:

@@ -36,8 +36,15 @@ def experiments_text(known: Sequence[ExperimentSummary]) -> str:
     if not known:
         return "no experiment is in experiments/"
     width = max(len(each.name) for each in known)
-    lines = (f"  {each.name:<{width}}  {each.title or 'cannot be read'}" for each in known)
+    lines = (f"  {each.name:<{width}}  {_title_or_problem(each)}" for each in known)
     return "\n".join(["expected an experiment, one of", *lines])
+
+
+def _title_or_problem(experiment: ExperimentSummary) -> str:
+    if experiment.problem is None:
+        return experiment.title
+    problem = experiment.problem.splitlines()[0].removeprefix(f"{experiment.path}:")
+    return f"cannot be read: {experiment.path.name}:{problem}"
 
 
 def plan_table(
@@ -198,6 +205,7 @@ def outcome_document(summary: Summary, paths: ReportPaths, *, measured: int, reu
         "report": str(paths.html),
         "figures": [str(path) for path in paths.figures],
         "tables": [str(path) for path in paths.tables],
+        "left_out": list(paths.left_out),
         "metric": summary.metric,
         "rows": [
             {
@@ -222,7 +230,9 @@ def outcome_document(summary: Summary, paths: ReportPaths, *, measured: int, reu
 
 
 def places(console: Console, paths: ReportPaths) -> None:
-    """Where the report and its parts are: the last lines of a sweep."""
+    """What the report lacks, and where it and its parts are: the last lines of a sweep."""
+    for sentence in paths.left_out:
+        hanging(console, "left out:", sentence, style="yellow")
     for name, files in (("tables", paths.tables), ("figures", paths.figures)):
         for folder in sorted({path.parent for path in files}):
             console.print(f"{name + ':':<9}{relative(folder)}", soft_wrap=True)

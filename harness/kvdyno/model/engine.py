@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -123,24 +123,33 @@ class EngineDescription(Frozen):
 
 
 @dataclass(frozen=True)
+class Preset:
+    """A named set of options: their texts at paper scale, and what they are for."""
+
+    options: Mapping[str, str] = field(default_factory=dict)
+    summary: str = ""
+
+
+@dataclass(frozen=True)
 class Engine:
     """A built engine that experiments can name.
 
-    `presets` maps a preset's name to option texts at paper scale; `binary_sha256` is the build's identity,
+    `presets` are by name; `binary_sha256` is the build's identity,
     its shared objects included (see build.py). `image` is the id of the image that holds `binary`, and that
     id is then the build's identity; None for a file of this machine. `built_version` is the version that was
     built from an archive; "" for another build. `external` engines are upstream `ycsb`
-    binaries, whose output is parsed instead.
+    binaries, whose output is parsed instead. `counters` are the names of its own counters; None: not known.
     """
 
     name: str
     binary: Path
     binary_sha256: str
     description: EngineDescription
-    presets: Mapping[str, Mapping[str, str]]
+    presets: Mapping[str, Preset]
     external: bool = False
     image: str | None = None
     built_version: str = ""
+    counters: tuple[str, ...] | None = None
 
     @property
     def runner(self) -> RunnerName:

@@ -16,6 +16,7 @@ from .engine import (
     EngineIdentity,
     OptionDescription,
     OptionType,
+    Preset,
 )
 from .experiment import EngineChoice
 from .words import unknown
@@ -35,11 +36,13 @@ def external_engine(path: Path, *, name: str) -> Engine:
 
     Raises EngineError when there is no such program.
     """
-    if not path.is_file() or not path.stat().st_mode & 0o111:
-        raise EngineError(
-            f"expected an executable ycsb binary, found {'a file' if path.exists() else 'nothing'}",
-            where=str(path),
-        )
+    try:
+        found = _no_program(path)
+        sha256 = "" if found else build_sha256(path)
+    except OSError as error:
+        found = f"what cannot be run: {error.strerror}"
+    if found:
+        raise EngineError(f"expected an executable ycsb binary, found {found}", where=str(path))
     description = EngineDescription(
         schema_version="kvdyno.describe/1",
         driver=DriverIdentity(name="ycsb-cpp", version="unknown"),
@@ -59,11 +62,21 @@ def external_engine(path: Path, *, name: str) -> Engine:
     return Engine(
         name=name,
         binary=path,
-        binary_sha256=build_sha256(path),
+        binary_sha256=sha256,
         description=description,
-        presets={"default": {}},
+        presets={"default": Preset()},
         external=True,
+        counters=(),
     )
+
+
+def _no_program(path: Path) -> str | None:
+    """What is there instead of a program; None if it may be one. Raises OSError."""
+    if not path.exists():
+        return "nothing"
+    if path.is_dir():
+        return "a folder"
+    return None if path.is_file() and path.stat().st_mode & 0o111 else "a file that may not be run"
 
 
 def chosen_engine(choice: EngineChoice, *, catalog: Mapping[str, Engine]) -> Engine:

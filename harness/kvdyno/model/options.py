@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import math
+import re
 from decimal import Decimal
 
 from .engine import OptionDescription
 from .experiment import AxisValue
-from .units import format_bytes, format_seconds, parse_bytes, parse_count, parse_seconds
-from .words import unknown
+from .units import (
+    format_bytes,
+    format_seconds,
+    human_bytes,
+    parse_bytes,
+    parse_count,
+    parse_seconds,
+    told_apart,
+)
+from .words import shown, unknown
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 def parse_value(option: OptionDescription, value: AxisValue) -> AxisValue:
@@ -56,10 +67,17 @@ def scale_value(option: OptionDescription, value: AxisValue, *, scale: float) ->
 def display_value(option: OptionDescription, value: AxisValue) -> str:
     """The value for people, with its unit."""
     if option.type == "bytes" and isinstance(value, int):
-        return format_bytes(value)
+        return human_bytes(value)
     if option.type == "seconds" and isinstance(value, (int, float)):
         return format_seconds(value)
     return value_text(value)
+
+
+def slug_value(option: OptionDescription, value: AxisValue) -> str:
+    """The value as slugs and patterns have it: sizes are exact, in one word."""
+    if option.type == "bytes" and isinstance(value, int):
+        return format_bytes(value)
+    return display_value(option, value)
 
 
 def _parse(option: OptionDescription, value: AxisValue) -> AxisValue:
@@ -68,7 +86,7 @@ def _parse(option: OptionDescription, value: AxisValue) -> AxisValue:
             if isinstance(value, bool):
                 return value
             if value not in ("true", "false"):
-                raise ValueError(f"expected true or false, found {value!r}")
+                raise ValueError(f"expected true or false, found {shown(value)}")
             return value == "true"
         case "bytes":
             return parse_bytes(value)
@@ -83,10 +101,17 @@ def _parse(option: OptionDescription, value: AxisValue) -> AxisValue:
                 raise ValueError(unknown("value", str(value), option.choices))
             return str(value)
         case "text":
-            text = value_text(value)
-            if "\n" in text or text != text.strip():
-                raise ValueError(f"expected one line without spaces around it, found {text!r}")
-            return text
+            return line_of(value)
+
+
+def line_of(value: AxisValue) -> str:
+    """The value's text, as a line of a property file can hold it. Raises ValueError."""
+    text = value_text(value)
+    if text != text.strip() or len(text.splitlines()) > 1 or _CONTROL.search(text):
+        raise ValueError(
+            f"expected one line without control characters and spaces around it, found {shown(text)}"
+        )
+    return text
 
 
 def _parse_integer(value: AxisValue) -> int:
@@ -100,9 +125,9 @@ def _parse_real(value: AxisValue) -> float:
     try:
         number = float(value_text(value))
     except ValueError:
-        raise ValueError(f"expected a number, found {value!r}") from None
+        raise ValueError(f"expected a number, found {shown(value)}") from None
     if not math.isfinite(number):
-        raise ValueError(f"expected a finite number, found {value!r}")
+        raise ValueError(f"expected a finite number, found {shown(value)}")
     return number
 
 
@@ -110,5 +135,7 @@ def _check_range(option: OptionDescription, number: float) -> None:
     for bound, wrong, word in ((option.min, float.__lt__, "at least"), (option.max, float.__gt__, "at most")):
         if bound is not None and wrong(float(number), float(bound)):
             whole = int(bound) if float(bound).is_integer() else bound
-            limit = display_value(option, whole)
-            raise ValueError(f"{option.name}: expected {word} {limit}, found {display_value(option, number)}")
+            limit, found = display_value(option, whole), display_value(option, number)
+            if option.type == "bytes":
+                limit, found = told_apart(int(bound), int(number))
+            raise ValueError(f"{option.name}: expected {word} {limit}, found {found}")

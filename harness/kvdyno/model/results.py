@@ -315,11 +315,12 @@ class Summary:
 
 @dataclass(frozen=True)
 class ReportPaths:
-    """Where a report's files are."""
+    """Where a report's files are, and a sentence for each figure and table that no record has values for."""
 
     html: Path
     figures: tuple[Path, ...] = field(default_factory=tuple)
     tables: tuple[Path, ...] = field(default_factory=tuple)
+    left_out: tuple[str, ...] = ()
 
 
 def resolve_label(name: str, table: pd.DataFrame) -> str:

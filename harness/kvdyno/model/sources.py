@@ -20,7 +20,10 @@ DOCKERFILE = Path("containers/Dockerfile")
 # Of no use to a driver: tests, benchmarks, and what the harness reads from the tree.
 _FOLDERS_LEFT_OUT = frozenset({"fuzz", "trust", "versions", "__pycache__"})
 _INCLUDED = re.compile(r"include\(\.\./([\w-]+)/")
-_FILES_LEFT_OUT = ("*_test.*", "testing/*.cc", "*.md", "*.py", "presets.yaml", "versions.yaml", ".*")
+_FILES_LEFT_OUT = (
+    *("*_test.*", "testing/*.cc", "*.md", "*.py"),
+    *("presets.yaml", "counters.txt", "versions.yaml", ".*"),
+)
 
 
 def buildable_engines(project: Project) -> tuple[str, ...]:
@@ -49,7 +52,7 @@ def own_sources(project: Project, engine: str) -> tuple[Path, ...]:
     known = buildable_engines(project)
     if engine not in known:
         raise EngineError(unknown("engine", engine, known), where=str(project.adapters))
-    places = (*_with_included(project.adapters / engine), project.adapters.parent / engine)
+    places = (*adapter_folders(project.adapters / engine), project.adapters.parent / engine)
     found = [file for place in places if place.is_dir() for file in _files(place)]
     return tuple(sorted(path.relative_to(project.root) for path in found))
 
@@ -66,14 +69,14 @@ def source_sha256(project: Project, engine: str) -> str:
     return digest.hexdigest()
 
 
-def _with_included(adapter: Path, *, before: Set[Path] = frozenset()) -> Set[Path]:
+def adapter_folders(adapter: Path, *, before: Set[Path] = frozenset()) -> Set[Path]:
     """An adapter's folder and those that its CMake files include from, near and far."""
     found = before | {adapter}
     for listing in (*adapter.glob("CMakeLists.txt"), *adapter.glob("*.cmake")):
         for name in _INCLUDED.findall(listing.read_text()):
             near = adapter.parent / name
             if near not in found and near.is_dir():
-                found = _with_included(near, before=found)
+                found = adapter_folders(near, before=found)
     return found
 
 

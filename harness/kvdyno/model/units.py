@@ -11,6 +11,8 @@ import re
 from collections.abc import Mapping
 from fractions import Fraction
 
+from .words import shown
+
 _BYTE_POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5, "e": 6}
 _SECONDS: Mapping[str, Fraction] = {
     "ns": Fraction(1, 10**9),
@@ -23,6 +25,9 @@ _SECONDS: Mapping[str, Fraction] = {
 }
 _COUNTS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
 _QUANTITY = re.compile(r"\s*([0-9]+(?:_[0-9]+)*(?:\.[0-9]*)?(?:[eE][0-9]{1,2})?)\s*([A-Za-z]*)\s*")
+
+# Drivers count with 64 bits.
+_NUMBER_MAX = (1 << 63) - 1
 
 Quantity = str | int | float
 
@@ -37,6 +42,8 @@ def parse_bytes(value: Quantity) -> int:
     size = number * Fraction(1024) ** _BYTE_POWERS[match[1] or match[2] or ""]
     if size.denominator != 1:
         raise _error("a whole number of bytes", value)
+    if size > _NUMBER_MAX:
+        raise _error("less than 8 EiB", value)
     return size.numerator
 
 
@@ -58,11 +65,16 @@ def parse_count(value: Quantity) -> int:
     count = number * _COUNTS[unit.lower()]
     if count.denominator != 1:
         raise _error("a whole number", value)
+    if count > _NUMBER_MAX:
+        raise _error("a count below 2^63", value)
     return count.numerator
 
 
 def format_bytes(size: int) -> str:
-    """The shortest exact spelling, which parse_bytes reads back: 67108864 → "64MiB", 1000 → "1000"."""
+    """The shortest exact spelling, which parse_bytes reads back: 67108864 → "64MiB", 1000 → "1000".
+
+    For names of files; people read `human_bytes`.
+    """
     unit = ""
     for larger in ("KiB", "MiB", "GiB", "TiB", "PiB", "EiB"):
         if size == 0 or size % 1024:
@@ -97,6 +109,13 @@ def human_bytes(size: float) -> str:
     return f"{_three_digits(size)} TiB"
 
 
+def told_apart(*sizes: int) -> tuple[str, ...]:
+    """Sizes for one sentence: those that would read alike, though they differ, have all their digits."""
+    texts = [human_bytes(size) for size in sizes]
+    alike = len(set(texts)) < len(set(sizes))
+    return tuple(f"{size:,} B" for size in sizes) if alike else tuple(texts)
+
+
 def _three_digits(number: float) -> str:
     text = f"{number:.3g}"
     return text if "e" not in text else f"{number:.0f}"
@@ -106,14 +125,17 @@ def _split(value: Quantity, *, expected: str) -> tuple[Fraction, str]:
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         raise _error(expected, value)
     if not isinstance(value, str):
-        if not math.isfinite(value) or value < 0:
+        if (isinstance(value, float) and not math.isfinite(value)) or not 0 <= value <= _NUMBER_MAX:
             raise _error(expected, value)
         return Fraction(value), ""
     match = _QUANTITY.fullmatch(value)
     if match is None:
         raise _error(expected, value)
-    return Fraction(match[1].replace("_", "")), match[2]
+    number = Fraction(match[1].replace("_", ""))
+    if number > _NUMBER_MAX:
+        raise _error(expected, value)
+    return number, match[2]
 
 
 def _error(expected: str, found: object) -> ValueError:
-    return ValueError(f"expected {expected}, found {found!r}")
+    return ValueError(f"expected {expected}, found {shown(found)}")

@@ -8,7 +8,7 @@ from kvdyno.runner import Frequency
 
 from .conclusions import analyse, compare, fill_prose, query, summarise, write_report
 from .machine import clean, examine
-from .planning import Request, make_plan
+from .planning import Request, demand_memory, make_plan
 from .recorded import Recorded, find_recorded
 from .reuse import Confinement, Reuse, corrupt, look_up, remaining, reusable, stored
 from .sweep import Observer, SweepResult, new_sweep_id, sweep
@@ -25,6 +25,7 @@ __all__ = [
     "clean",
     "compare",
     "corrupt",
+    "demand_memory",
     "examine",
     "fill_prose",
     "find_recorded",

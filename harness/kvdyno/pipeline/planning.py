@@ -7,11 +7,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from kvdyno import catalog, plan, spec
-from kvdyno.errors import EngineError, UsageError
+from kvdyno.errors import EngineError, HostError, UsageError
 from kvdyno.model.engine import Engine, RunnerName
 from kvdyno.model.experiment import CachePolicy
 from kvdyno.model.point import Plan
 from kvdyno.model.project import Project
+from kvdyno.model.units import told_apart
+from kvdyno.runner import memory_bytes
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,21 @@ def plan_with(project: Project, request: Request, *, engines: Mapping[str, Engin
     if request.runner == "docker":
         _demand_images(whole)
     return plan.select(whole, only=request.only, exclude=request.exclude, repeat=request.repeat)
+
+
+def demand_memory(whole: Plan, *, uncapped: bool) -> None:
+    """Raise HostError if this machine has less memory than the plan's cap, unless nothing is capped."""
+    memory = memory_bytes()
+    cap_bytes = max(point.cap_bytes for point in whole.points)
+    if uncapped or memory is None or cap_bytes <= memory:
+        return
+    profile = whole.experiment.profile
+    most, found = told_apart(memory, cap_bytes)
+    raise HostError(
+        f"cap: expected at most this machine's memory, {most}, found {found} at profile {profile.name!r}",
+        where=str(whole.experiment.path),
+        remedy="lower it, or choose a smaller profile; `kvdyno plan --uncapped` plans for another machine",
+    )
 
 
 @contextlib.contextmanager

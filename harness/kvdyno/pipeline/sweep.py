@@ -21,6 +21,7 @@ from kvdyno.runner import LocalRunner, Progress, frequency_set, restore_frequenc
 from kvdyno.store import RunStore, SweepStore, make_folder
 
 from .locking import sweep_lock
+from .planning import demand_memory
 from .reuse import Confinement, reusable
 
 
@@ -66,6 +67,7 @@ def sweep(
     HostError if the machine lacks what is needed, EngineError if an engine was rebuilt since it was planned,
     Interrupted on Ctrl-C; what was finished is stored in any case.
     """
+    demand_memory(whole, uncapped=how.uncapped)
     for folder in (project.runs, project.reports):
         make_folder(folder)
     store = RunStore(project.runs)

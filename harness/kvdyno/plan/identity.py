@@ -13,7 +13,7 @@ from typing import Any
 from kvdyno.model.axes import DATASET, DEVICE, DISTRIBUTION, THREADS, WORKLOAD, axis_of
 from kvdyno.model.engine import Engine
 from kvdyno.model.experiment import DEFAULT_CACHE, AxisValue
-from kvdyno.model.options import display_value, value_text
+from kvdyno.model.options import slug_value, value_text
 from kvdyno.model.point import Dataset, Point
 
 from .resolve import Resolved
@@ -57,7 +57,7 @@ def point_slug(label: str, *, axes: Mapping[str, AxisValue], engine: Engine) -> 
     words = [label]
     for axis, value in axes.items():
         reading = axis_of(engine, axis)
-        text = display_value(reading, value) if reading else value_text(value)
+        text = slug_value(reading, value) if reading else value_text(value)
         prefix = "t" if axis == THREADS else "" if axis in _SPEAKING_AXES else f"{axis}-"
         words.append(prefix + text)
     slug = ".".join(re.sub(r"[^A-Za-z0-9_.+@-]+", "_", word) for word in words)

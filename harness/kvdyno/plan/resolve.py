@@ -205,7 +205,7 @@ def _options(
     """
     prefix = engine.description.engine.name
     options = {}
-    for name, text in {**engine.presets[choice.preset], **choice.options}.items():
+    for name, text in {**engine.presets[choice.preset].options, **choice.options}.items():
         option = engine.description.option(name)
         value = scaling.of(option, parse_value(option, text), owner=choice.label) if option else text
         options[f"{prefix}.{name}"] = value_text(value)

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 
 from kvdyno.errors import UsageError
 from kvdyno.model.axes import axis_of
-from kvdyno.model.options import display_value, value_text
+from kvdyno.model.options import slug_value, value_text
 from kvdyno.model.point import Plan, Point
 from kvdyno.model.words import nearest, unknown
 
@@ -61,7 +61,7 @@ def _spellings(point: Point, axis: str) -> tuple[str, ...]:
         return ()
     value = point.axes[axis]
     reading = axis_of(point.engine, axis)
-    return (value_text(value), display_value(reading, value)) if reading else (value_text(value),)
+    return (value_text(value), slug_value(reading, value)) if reading else (value_text(value),)
 
 
 def _no_match(pattern: str, *, points: Sequence[Point]) -> str:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kvdyno.errors import StoreError
-from kvdyno.model.experiment import Experiment
+from kvdyno.model.experiment import Experiment, FigureSpec, TableSpec
+from kvdyno.model.figure_options import words_of
 from kvdyno.model.results import Analysis, ReportPaths
 
 from .figures import check_figures, draw_figure
@@ -26,7 +27,9 @@ def write_report(
 
     Beside the tables, _overall.csv has ratios over all points and _points.csv those of each point.
 
-    Figures and tables of which no record has a value are left out. Each file appears whole or not at all.
+    Figures and tables of which no record has a value are left out, and named instead. Each file appears whole
+    or not at all.
+
     Raises StoreError if something cannot be written, SpecError if a figure's kind or option is unknown.
     """
     check_figures(experiment.figures)
@@ -37,7 +40,13 @@ def write_report(
     figures = [figure for figure in drawn if figure is not None]
     built = [build_grid(spec, analysis) for spec in experiment.tables]
     grids = [grid for grid in built if grid is not None]
-    page = render_html(analysis, experiment, figures=figures, grids=grids, commands=commands)
+    left_out = (
+        *(_absence("figure", spec) for spec, made in zip(experiment.figures, drawn, strict=True) if not made),
+        *(_absence("table", spec) for spec, made in zip(experiment.tables, built, strict=True) if not made),
+    )
+    page = render_html(
+        analysis, experiment, figures=figures, grids=grids, left_out=left_out, commands=commands
+    )
     tables = [
         _write(tables_folder / f"{grid.id}.{suffix}", form(grid))
         for grid in grids
@@ -53,7 +62,15 @@ def write_report(
         html=_write(out / "report.html", page),
         figures=tuple(path for f in figures for path in (f.files.pdf, f.files.svg, f.files.png)),
         tables=tuple(tables),
+        left_out=left_out,
     )
+
+
+def _absence(what: str, spec: FigureSpec | TableSpec) -> str:
+    metrics = (
+        words_of(spec.options.get("metrics", spec.metric)) if isinstance(spec, FigureSpec) else (spec.metric,)
+    )
+    return f"{what} {spec.id}: no record has {' or '.join(map(str, metrics))} of phase {spec.phase}"
 
 
 def _make(folder: Path) -> None:

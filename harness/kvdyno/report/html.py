@@ -32,9 +32,12 @@ def render_html(
     *,
     figures: Sequence[Drawn],
     grids: Sequence[Grid],
+    left_out: Sequence[str],
     commands: Sequence[str],
 ) -> str:
-    """The whole page. `commands` are how to run the experiment again, one a line."""
+    """The whole page. `left_out` names what no record has values for; `commands` are how to run it all
+    again, one a line.
+    """
     environment = Environment(
         loader=FunctionLoader(_template),
         autoescape=True,
@@ -65,6 +68,7 @@ def render_html(
         factor=factor,
         figures=[(figure, _inlined(figure.files.svg)) for figure in figures],
         grids=grids,
+        left_out=left_out,
         amplification=view.metric_listing(analysis, metrics=[m for m in metrics if "amplification" in m]),
         costs=view.metric_listing(analysis, metrics=_costs(analysis)),
         latency=view.latency_listing(analysis),

@@ -25,6 +25,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError
 from kvdyno.errors import SpecError
 from plots.units import quantity, three_digits
 
+from .markdown import pipe_table, plain
+
 _BLOCK = re.compile(r"(<!-- from (?P<source>[\w./-]+) -->\n)(?P<text>.*?)(<!-- /from -->)", re.DOTALL)
 _NUMBERS = ("value", "ratio", "median")
 
@@ -107,10 +109,10 @@ def _pivot(table: Path, rows: str, columns: str, *, where: dict[str, object]) ->
     found = _rows(table, where, named=(rows, columns))
     cells = {(row[rows], row[columns]): str(row) for row in found}
     heads = list(dict.fromkeys(row[columns] for row in found))
-    lines = [[rows, *heads], ["---", *(["---:"] * len(heads))]]
-    for name in dict.fromkeys(row[rows] for row in found):
-        lines.append([name, *(cells.get((name, head), "") for head in heads)])
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    names = dict.fromkeys(row[rows] for row in found)
+    lines = [[name, *(cells.get((name, head), "") for head in heads)] for name in names]
+    head, *body = ([plain(text) for text in line] for line in ([rows, *heads], *lines))
+    return "\n".join(pipe_table(head, body, names=1))
 
 
 def _rows(table: Path, columns: dict[str, object], *, named: Sequence[str] = ()) -> list[Row]:

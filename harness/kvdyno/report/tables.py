@@ -20,6 +20,7 @@ from kvdyno.model.results import Analysis, resolve_label
 from plots.units import axis_text, scale_for, status_text, three_digits
 
 from .failures import failed_points, with_losses
+from .markdown import pipe_table, plain
 from .words import column_of, interval_words, metric_title, ratio_interval_words
 
 #: The values of some axes; None where an axis means nothing to a point.
@@ -220,15 +221,14 @@ def heading(axis: str) -> str:
 def to_markdown(grid: Grid) -> str:
     """A pipe table with its caption."""
     head = [*map(heading, grid.row_axes), *(", ".join(grid.column_texts(column)) for column in grid.columns)]
-    lines = [f"**{grid.title}**{_unit_note(grid)}", "", "| " + " | ".join(head) + " |"]
-    lines.append("|" + " --- |" * len(grid.row_axes) + " ---: |" * len(grid.columns))
+    rows = []
     for row in grid.rows:
         cells = [grid.cell(row, column) for column in grid.columns]
-        texts = [f"**{grid.text(c)}**" if c.decided else grid.text(c) for c in cells]
-        lines.append(
-            "| " + " | ".join(text.replace("|", "\\|") for text in (*grid.row_texts(row), *texts)) + " |"
-        )
-    return "\n".join([*lines, "", grid.caption, ""])
+        texts = [plain(grid.text(cell)) for cell in cells]
+        texts = [f"**{text}**" if cell.decided else text for text, cell in zip(texts, cells, strict=True)]
+        rows.append([*map(plain, grid.row_texts(row)), *texts])
+    table = pipe_table([plain(name) for name in head], rows, names=len(grid.row_axes))
+    return "\n".join([f"**{plain(grid.title)}**{_unit_note(grid)}", "", *table, "", plain(grid.caption), ""])
 
 
 def to_latex(grid: Grid) -> str:

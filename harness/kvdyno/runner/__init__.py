@@ -7,7 +7,7 @@ package.
 """
 
 from .cage import Warden
-from .environment import Surveyor, host_id
+from .environment import Surveyor, host_id, memory_bytes
 from .frequency import Frequency, frequency_set, restore_frequency
 from .gauges import take_gauges
 from .hierarchy import cgroup_root
@@ -28,6 +28,7 @@ __all__ = [
     "choose_warden",
     "frequency_set",
     "host_id",
+    "memory_bytes",
     "offered_counters",
     "restore_frequency",
     "take_gauges",

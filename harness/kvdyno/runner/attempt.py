@@ -22,6 +22,7 @@ from kvdyno.model.record import (
     RunnerFacts,
     RunStatus,
 )
+from kvdyno.model.units import told_apart
 
 from .cache_policy import warmed
 from .cage import BINDS_ALONE, Places, Task, Warden
@@ -132,8 +133,9 @@ def refusal_for_lack_of_space(draft: Draft) -> Record | None:
     free = free_bytes(draft.data)
     if free >= needed:
         return None
+    least, found = told_apart(needed, free)
     reason = (
-        f"{draft.data}: expected {needed:,} bytes free for this point, found {free:,}; "
+        f"{draft.data}: expected {least} free for this point, found {found}; "
         "remedy: free some, set KVDYNO_DATA to a larger disk, or run `kvdyno clean`"
     )
     return draft.finish("disk_full", failure=Failure(reason=reason))
@@ -227,7 +229,8 @@ def _note(draft: Draft, ending: Ending, others: float | None) -> None:
     if not draft.warden.capped:
         draft.warnings.append("ran without a memory cap (--uncapped)")
     elif cap and ending.peak_bytes is not None and ending.peak_bytes > cap + _PAGE_SLACK_BYTES:
-        draft.warnings.append(f"memory peaked at {ending.peak_bytes} bytes: the cap of {cap} did not bind")
+        peak, least = told_apart(ending.peak_bytes, cap)
+        draft.warnings.append(f"memory peaked at {peak}: the cap of {least} did not bind")
 
 
 def _files(run_dir: Path, outcome: Outcome | None) -> dict[str, str]:

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from kvdyno.errors import HostError
 from kvdyno.model.engine import RunnerName
 from kvdyno.model.owner import PREFIX, is_leftover, locked
+from kvdyno.model.units import human_bytes
 
 from .cage import (
     BINDS_V1,
@@ -302,7 +303,7 @@ def _limit(path: Path, limits: Sequence[Limit], cap_bytes: int) -> None:
             file.write_text(limit.text if limit.text is not None else str(cap_bytes))
         except OSError as failure:
             raise HostError(
-                f"the kernel refuses a cap of {cap_bytes} bytes: {failure.strerror}",
+                f"the kernel refuses a cap of {human_bytes(cap_bytes)}: {failure.strerror}",
                 where=str(file),
                 remedy="choose a larger cap",
             ) from failure

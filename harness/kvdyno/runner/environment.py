@@ -34,7 +34,7 @@ def host_id(*, root: Path = Path("/")) -> str:
 
     Stable over reboots, and over kernels (which move the total of memory a little).
     """
-    memory = _kibibytes(root / "proc/meminfo", "MemTotal")
+    memory = memory_bytes(root=root)
     cpu = _cpu_facts(root)
     parts = (
         _text(root / "etc/machine-id"),
@@ -43,6 +43,11 @@ def host_id(*, root: Path = Path("/")) -> str:
         round(memory / _GIB) if memory else 0,
     )
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:12]
+
+
+def memory_bytes(*, root: Path = Path("/")) -> int | None:
+    """This machine's memory; None where the kernel does not show it."""
+    return _kibibytes(root / "proc/meminfo", "MemTotal")
 
 
 class Surveyor:

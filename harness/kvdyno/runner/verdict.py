@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kvdyno.model.record import Failure, Outcome, RunStatus
+from kvdyno.model.units import human_bytes
 
 from .cage import LAUNCH_FAILED
 from .watch import Ending
@@ -58,7 +59,7 @@ def _status_and_reason(evidence: Evidence) -> tuple[RunStatus, str]:
     if ending.timed_out:
         return "timeout", f"still running after {evidence.timeout_seconds:g} s; it was ended"
     if _disk_is_full(evidence):
-        return "disk_full", f"{_said(evidence)}; {evidence.free_bytes:,} bytes are free now"
+        return "disk_full", f"{_said(evidence)}; {human_bytes(evidence.free_bytes)} are free now"
     if ending.signal == signal.SIGKILL:
         # Drivers do not kill themselves so: it says nothing of the engine.
         return "failed", (
@@ -94,7 +95,7 @@ def _signal_name(number: int) -> str:
 
 
 def _memory_reason(evidence: Evidence) -> str:
-    cap = f"{evidence.cap_bytes / 2**20:g} MiB"
+    cap = human_bytes(evidence.cap_bytes)
     if not evidence.ending.progressed and evidence.outcome is None:
         return f"killed before its first phase: a cap of {cap} is too small for the driver itself"
     return (

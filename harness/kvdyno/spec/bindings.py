@@ -12,7 +12,8 @@ from kvdyno.errors import SpecError
 from kvdyno.model.axes import axis_of
 from kvdyno.model.engine import Engine
 from kvdyno.model.experiment import AxisValue, ClaimSpec, FigureSpec, TableSpec
-from kvdyno.model.figure_options import OptionForms, option_mistake
+from kvdyno.model.figure_options import OptionForms, option_mistake, words_of
+from kvdyno.model.metrics import metrics_of
 from kvdyno.model.options import parse_value
 from kvdyno.model.words import unknown
 
@@ -22,6 +23,8 @@ from .form import ExperimentForm
 SpecT = TypeVar("SpecT", FigureSpec, TableSpec, ClaimSpec)
 
 _SPANS = ("build", "run")
+# The table of figures whose values are metrics of phases, and the option that names several.
+_ESTIMATES, _METRICS = "estimates", "metrics"
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,7 @@ class FigureKind:
     @property
     def shows_ratios(self) -> bool:
         """Whether it draws one metric's value at each point, which a ratio may stand for."""
-        return self.table == "estimates" and "metrics" not in self.options
+        return self.table == _ESTIMATES and _METRICS not in self.options
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,14 @@ class Words:
         """Every phase and span of the drivers."""
         phases = {phase: None for engine in self.engines for phase in engine.description.phases}
         return tuple({**phases, **dict.fromkeys(_SPANS)})
+
+    def metric_mistake(self, metric: str, *, table: str) -> str | None:
+        """What is wrong with a metric that is read from this table; None if an engine may have it."""
+        offers = [metrics_of(engine) for engine in self.engines.values()]
+        if any(offer is None or offer.has(metric, table=table) for offer in offers):
+            return None
+        known = dict.fromkeys(name for offer in offers if offer for name in offer.of(table))
+        return f"{unknown('metric', metric, known)}; `kvdyno describe <engine> --metrics` lists an engine's"
 
 
 @dataclass(frozen=True)
@@ -131,6 +142,7 @@ class _Checker:
             self._mistakes.add((*place, "kind"), unknown("kind of figure", figure.kind, kinds))
         else:
             self._options(figure, (*place, "options"))
+            self._figure_metrics(figure, place)
             self._ratio(figure, (*place, "ratio_to"))
         self._axes((figure.x,) if figure.x else (), (*place, "x"))
         self._axes(figure.series, (*place, "series"))
@@ -147,6 +159,20 @@ class _Checker:
             if message:
                 self._mistakes.add((*place, name), message)
 
+    def _figure_metrics(self, figure: FigureSpec, place: Place) -> None:
+        """Its own metric, or the option's instead."""
+        table = self._words.kinds[figure.kind].table
+        if _METRICS not in figure.options:
+            self._metric(figure.metric, (*place, "metric"), table=table)
+            return
+        for index, metric in enumerate(words_of(figure.options[_METRICS])):
+            self._metric(str(metric), (*place, "options", _METRICS, index), table=table)
+
+    def _metric(self, metric: str, place: Place, *, table: str = _ESTIMATES) -> None:
+        mistake = self._words.metric_mistake(metric, table=table)
+        if mistake:
+            self._mistakes.add(place, mistake)
+
     def _ratio(self, figure: FigureSpec, place: Place) -> None:
         kinds = self._words.kinds
         self.label(figure.ratio_to, place)
@@ -157,12 +183,14 @@ class _Checker:
     def table(self, table: TableSpec, place: Place) -> TableSpec:
         self._axes(table.rows, (*place, "rows"))
         self._axes(table.columns, (*place, "columns"))
+        self._metric(table.metric, (*place, "metric"))
         self.label(table.ratio_to, (*place, "ratio_to"))
         return self._phase_and_filter(table, place)
 
     def claim(self, claim: ClaimSpec, place: Place) -> ClaimSpec:
         self.label(claim.engine, (*place, "engine"))
         self.label(claim.relative_to, (*place, "relative_to"))
+        self._metric(claim.metric, (*place, "metric"))
         if claim.at_least is None and claim.at_most is None:
             self._mistakes.add(place, f"claim {claim.id!r}: expected at_least or at_most, found neither")
         return self._phase_and_filter(claim, place)

@@ -5,6 +5,8 @@ Every function adds what is wrong to `mistakes` and goes on with what is right.
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,19 +17,21 @@ from kvdyno.model.engine import Engine, OptionDescription
 from kvdyno.model.experiment import AxisValue, EngineChoice, Profile
 from kvdyno.model.external import chosen_engine
 from kvdyno.model.image import remedy_for
-from kvdyno.model.options import parse_value, value_text
+from kvdyno.model.options import line_of, parse_value, value_text
 from kvdyno.model.project import Project
 from kvdyno.model.properties import read_properties
-from kvdyno.model.units import format_bytes
+from kvdyno.model.units import human_bytes, told_apart
 from kvdyno.model.versions import SYSTEM, build_remedy, read_versions, split_version, versioned
-from kvdyno.model.words import unknown
+from kvdyno.model.words import shown, unknown
 
 from .document import Mistakes, Place
 from .form import EngineForm
+from .option_names import option_hint, owners_of_option
 from .profiles import Settings
 
 # What a driver needs for itself, histograms and threads included, before an engine gets a byte.
 CAP_BYTES_MIN = 24 << 20
+_OPTION_NAME = re.compile(r"[\w.:-]+", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -72,7 +76,7 @@ def read_choice(form: EngineForm, *, project: Project) -> EngineChoice:
         preset=form.preset,
         options=form.options,
         label=form.label or _label(form),
-        external=(project.root / form.external).resolve() if form.external else None,
+        external=Path(os.path.realpath(project.root / form.external)) if form.external else None,
         twin_of=form.twin_of,
     )
 
@@ -146,6 +150,7 @@ def check_grid(
             continue
         if not readings:
             hint = f" (set by {OWNED_PROPERTIES[axis]})" if axis in OWNED_PROPERTIES else ""
+            hint += option_hint(axis, engines)
             mistakes.add((*place, axis), unknown("axis", axis, axis_words(engines)) + hint)
             continue
         parsed = _axis_values(values, readings=readings, place=(*place, axis), mistakes=mistakes)
@@ -217,8 +222,8 @@ def check_sizes(
     """Sizes and times that cannot work at the profile's scale; `volume_axis`: the grid has volumes."""
     scaled = round(cap_bytes * profile.scale)
     if scaled < CAP_BYTES_MIN:
-        least = format_bytes(CAP_BYTES_MIN)
-        found = f"{format_bytes(cap_bytes)} x {profile.scale:g} = {format_bytes(scaled)}"
+        least, found = told_apart(CAP_BYTES_MIN, scaled)
+        found = f"{human_bytes(cap_bytes)} x {profile.scale:g} = {found}"
         mistakes.add(("cap",), f"cap: expected at least {least} at profile {profile.name!r}, found {found}")
     phases, timeout = settings.phases, settings.timeout_seconds
     ends = (phases.measure_operations, phases.measure_seconds, phases.measure_volume)
@@ -253,6 +258,9 @@ def _options(
     for name, text in options.items():
         option = engine.description.option(name)
         if option is None and engine.description.accepts_other_options:
+            mistake = _foreign_mistake(name, text, engine=engine)
+            if mistake:
+                mistakes.add((*place, name), mistake)
             checked[name] = text
             continue
         if option is None:
@@ -264,6 +272,19 @@ def _options(
         except ValueError as error:
             mistakes.add((*place, name), str(error))
     return checked
+
+
+def _foreign_mistake(name: str, text: str, *, engine: Engine) -> str | None:
+    """What is wrong with an option that nobody describes; None if it reaches the binding as one line."""
+    if owners_of_option(name, [engine]):
+        return f"{name}: expected a name without the engine's" + option_hint(name, [engine])
+    if _OPTION_NAME.fullmatch(name) is None:
+        return f"{shown(name)}: expected a name of letters, digits, '.', '_', ':' and '-'"
+    try:
+        line_of(text)
+    except ValueError as error:
+        return f"{name}: {error}"
+    return None
 
 
 def _axis_values(
@@ -278,7 +299,7 @@ def _axis_values(
             mistakes.add((*place, index), str(error))
             continue
         if typed in parsed:
-            mistakes.add((*place, index), f"{place[-1]}: {value!r} stands here twice")
+            mistakes.add((*place, index), f"{place[-1]}: {shown(value)} stands here twice")
         parsed[typed] = None
     return tuple(parsed)
 
@@ -333,7 +354,7 @@ def _property_value(name: str, text: str, *, engines: Sequence[Engine]) -> AxisV
     described = [found for engine in engines if (found := engine.description.property(name))]
     if not described:
         known = {each.name for engine in engines for each in engine.description.properties}
-        return ValueError(unknown("property", name, sorted(known)))
+        return ValueError(unknown("property", name, sorted(known)) + option_hint(name, engines))
     try:
         return _typed(text, described)
     except ValueError as error:

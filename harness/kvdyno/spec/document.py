@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from ruamel.yaml import YAML
-from ruamel.yaml.comments import CommentedMap, CommentedSeq
+from ruamel.yaml.comments import CommentedMap, CommentedOrderedMap, CommentedSeq, CommentedSet
 from ruamel.yaml.error import MarkedYAMLError, YAMLError, YAMLWarning
 from ruamel.yaml.scalarbool import ScalarBoolean
 
 from kvdyno.errors import SpecError
+from kvdyno.model.units import human_bytes
+from kvdyno.model.words import shown
 
 Place = tuple[str | int, ...]
+
+# More than any experiment has: a file beyond them was not written by a person.
+_BYTES_MAX = 256 << 10
+_VALUES_MAX = 20_000
+_DEPTH_MAX = 32
+
+# Terminals obey control characters, property files end lines at separators, and UTF-8 has no surrogates.
+_STRANGE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_TAGGED: Mapping[type, str] = {CommentedSet: "!!set", CommentedOrderedMap: "!!omap", bytes: "!!binary"}
 
 
 @dataclass(frozen=True)
@@ -41,11 +53,10 @@ class Document:
 
 
 def read_document(path: Path) -> Document:
-    """Read a YAML file. Raises SpecError with file and line when it cannot be read or is not YAML."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise SpecError(f"cannot be read: {error}", where=str(path)) from None
+    """Read a YAML file. Raises SpecError with file and line when it cannot be read or is not YAML, or when it
+    holds more than a person writes: aliases in aliases stand for billions of values.
+    """
+    text = _read_text(path)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", YAMLWarning)
@@ -58,8 +69,29 @@ def read_document(path: Path) -> Document:
         # The parser trips over tags on values of another kind.
         problem = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise SpecError(f"not YAML: {problem}", where=str(path)) from None
-    lines: dict[Place, int] = {(): 1}
-    return Document(path, _plain(tree, place=(), lines=lines), lines)
+    reading = _Reading(path)
+    return Document(path, reading.plain(tree), reading.lines)
+
+
+def _read_text(path: Path) -> str:
+    try:
+        if path.exists() and not path.is_file():
+            raise SpecError("expected a file, found a folder or a device", where=str(path))
+        with path.open("rb") as stream:
+            content = stream.read(_BYTES_MAX + 1)
+        text = content.decode("utf-8")
+    except OSError as error:
+        raise SpecError(f"cannot be read: {error.strerror}", where=str(path)) from None
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        found = f"expected UTF-8, found the byte {content[error.start]:#04x}"
+        raise SpecError(found, where=f"{path}:{line}", remedy="save the file as UTF-8") from None
+    if len(content) > _BYTES_MAX:
+        most = human_bytes(_BYTES_MAX)
+        raise SpecError(
+            f"expected at most {most}, found more", where=str(path), remedy="split the experiment"
+        )
+    return text
 
 
 class Mistakes:
@@ -96,21 +128,60 @@ def _line_key(where: str) -> tuple[str, int]:
     return (path, int(line)) if line.isdigit() else (where, 0)
 
 
-def _plain(node: Any, *, place: Place, lines: dict[Place, int]) -> Any:
-    """`node` without ruamel's types; fills `lines`."""
-    if isinstance(node, CommentedMap):
-        own = node.lc.data or {}
-        for key in node:
-            if key in own:
-                lines[(*place, str(key))] = node.lc.key(key)[0] + 1
-        return {str(key): _plain(value, place=(*place, str(key)), lines=lines) for key, value in node.items()}
-    if isinstance(node, CommentedSeq):
-        for index in range(len(node)):
-            lines[(*place, index)] = node.lc.item(index)[0] + 1
-        return [_plain(value, place=(*place, index), lines=lines) for index, value in enumerate(node)]
-    if isinstance(node, (bool, ScalarBoolean)):
-        return bool(node)
-    for kind in (int, float, str):
-        if isinstance(node, kind):
-            return kind(node)
-    return node if node is None else str(node)
+def _tag_of(node: Any) -> str | None:
+    """The tag with which a value was written; ruamel keeps some as the value's type."""
+    written = getattr(getattr(node, "tag", None), "value", None)
+    return str(written) if written is not None else _TAGGED.get(type(node))
+
+
+class _Reading:
+    """Makes plain data of ruamel's tree, and notes the lines. An alias counts each time that it is used."""
+
+    def __init__(self, path: Path) -> None:
+        self.lines: dict[Place, int] = {(): 1}
+        self._path = path
+        self._values = 0
+
+    def plain(self, node: Any, *, place: Place = ()) -> Any:
+        """The node as dict, list, str, int, float, bool or None. Raises SpecError for anything else."""
+        self._values += 1
+        if self._values > _VALUES_MAX or len(place) > _DEPTH_MAX:
+            found = f"expected at most {_VALUES_MAX:,} values, {_DEPTH_MAX} deep, found more"
+            self._refuse(place[:1], found, "write the values out, without aliases in aliases")
+        tag = _tag_of(node)
+        if tag:
+            self._refuse(place, f"expected a value without a tag, found {shown(tag)}", "remove the tag")
+        if isinstance(node, CommentedMap):
+            return self._mapping(node, place)
+        if isinstance(node, CommentedSeq):
+            for index, (line, _) in (node.lc.data or {}).items():
+                self.lines[(*place, index)] = line + 1
+            return [self.plain(value, place=(*place, index)) for index, value in enumerate(node)]
+        if isinstance(node, (bool, ScalarBoolean)):
+            return bool(node)
+        if node is None or isinstance(node, (int, float)):
+            return node if node is None else (int if isinstance(node, int) else float)(node)
+        return self._text(str(node), place)
+
+    def _mapping(self, node: CommentedMap, place: Place) -> dict[str, Any]:
+        for key, (line, *_) in (node.lc.data or {}).items():
+            self.lines[(*place, str(key))] = line + 1
+        plain: dict[str, Any] = {}
+        for key, value in node.items():
+            inside = (*place, str(key))
+            name = self._text(str(key), inside)
+            if name in plain:
+                self._refuse(inside, f"key {shown(name)} stands here twice", "remove one of the two")
+            plain[name] = self.plain(value, place=inside)
+        return plain
+
+    def _text(self, text: str, place: Place) -> str:
+        strange = _STRANGE.search(text)
+        if strange:
+            found = f"expected text without control characters, found {strange[0]!r} in {shown(text)}"
+            self._refuse(place, found, "remove the character")
+        return text
+
+    def _refuse(self, place: Place, message: str, remedy: str) -> NoReturn:
+        where = Document(self._path, None, self.lines).where(place)
+        raise SpecError(message, where=where, remedy=remedy)

@@ -25,6 +25,10 @@ from kvdyno.model.experiment import (
 )
 from kvdyno.model.options import value_text
 from kvdyno.model.units import parse_bytes, parse_count, parse_seconds
+from kvdyno.model.words import shown
+
+# Names become files' names, which file systems limit to 255 bytes, beside words of others.
+_NAME_MAX = 80
 
 
 def _listed(value: Any) -> Any:
@@ -47,9 +51,9 @@ def _scale(value: Any) -> float:
     try:
         scale = Fraction(str(value))
     except (ValueError, ZeroDivisionError):
-        raise ValueError(f'expected a scale like 1 or "1/64", found {value!r}') from None
+        raise ValueError(f'expected a scale like 1 or "1/64", found {shown(value)}') from None
     if not 0 < scale <= 1:
-        raise ValueError(f"expected a scale above 0 and up to 1, found {value!r}")
+        raise ValueError(f"expected a scale above 0 and up to 1, found {shown(value)}")
     return float(scale)
 
 
@@ -61,20 +65,20 @@ Scale = Annotated[float, BeforeValidator(_scale)]
 Words = Annotated[tuple[str, ...], BeforeValidator(_listed)]
 Single = Annotated[AxisValue, BeforeValidator(_single)]
 Values = Annotated[tuple[Single, ...], BeforeValidator(_listed), Field(min_length=1)]
-Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
-Label = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+@-]*$")]
+Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=_NAME_MAX)]
+Label = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+@-]*$", max_length=_NAME_MAX)]
 
 
 class Form(BaseModel):
     """Base of what a person writes: unknown keys are mistakes."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class EngineForm(Form):
     """An item of `engines`: a name alone, or a mapping."""
 
-    engine: str
+    engine: Label
     runner: RunnerName | None = None
     preset: str = "default"
     options: Mapping[str, Text] = Field(default_factory=dict)
@@ -140,6 +144,8 @@ class TableForm(TableSpec):
 
 class ClaimForm(ClaimSpec):
     """An item of `claims`."""
+
+    model_config = ConfigDict(allow_inf_nan=False)
 
     id: Id
     where: Mapping[str, Values] = Field(default_factory=dict)

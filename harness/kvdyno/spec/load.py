@@ -13,7 +13,7 @@ from kvdyno.model.engine import Engine, RunnerName
 from kvdyno.model.experiment import AxisValue, DeviceLimits, EngineChoice, Experiment, FigureSpec, TableSpec
 from kvdyno.model.project import Project
 from kvdyno.model.versions import split_version
-from kvdyno.model.words import unknown
+from kvdyno.model.words import shown, unknown
 
 from .bindings import Words, check_bindings, figure_kinds
 from .check import (
@@ -176,7 +176,11 @@ def _find(path_or_name: str | Path, *, project: Project) -> Path:
     text = str(path_or_name)
     if text.endswith((".yaml", ".yml")) or "/" in text:
         path = Path(text)
-        if not path.is_file():
+        try:
+            known = path.is_file()
+        except OSError as error:  # a name that no file can have
+            raise UsageError(f"no such experiment file: {error.strerror}", where=shown(text)) from None
+        if not known:
             raise UsageError("no such experiment file", where=text)
         return path.resolve()
     files = _experiment_files(project)

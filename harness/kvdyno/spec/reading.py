@@ -8,7 +8,7 @@ from typing import Any, TypeVar, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from kvdyno.model.words import unknown
+from kvdyno.model.words import shown, unknown
 
 from .document import Document, Mistakes, Place
 
@@ -22,6 +22,7 @@ _EXPECTED = {
     "int_from_float": "a whole number",
     "float_type": "a number",
     "float_parsing": "a number",
+    "finite_number": "a finite number",
     "bool_type": "true or false",
     "bool_parsing": "true or false",
     "dict_type": "a mapping",
@@ -57,6 +58,10 @@ def _sentence(error: ErrorDetails, *, form: type[BaseModel]) -> str:
             return f"{name}: {context['error']}"
         case "too_short":
             return f"{name}: expected at least {context['min_length']}, found none"
+        case "string_too_long":
+            return (
+                f"{name}: expected at most {context['max_length']} characters, found {_found(error['input'])}"
+            )
         case "greater_than":
             return f"{name}: expected more than {context['gt']}, found {_found(error['input'])}"
         case "greater_than_equal":
@@ -83,7 +88,7 @@ def _found(value: Any) -> str:
         case list() | tuple():
             return "a list"
         case _:
-            return repr(value)
+            return shown(value)
 
 
 def _keys_around(form: type[BaseModel], place: Sequence[int | str]) -> tuple[str, ...]:

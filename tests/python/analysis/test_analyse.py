@@ -704,6 +704,18 @@ def test_compare_never_pools_two_builds(tmp_path: Path) -> None:
     assert any("after: several builds" in c.message and "RocksDB A" in c.message for c in found.cautions)
 
 
+@pytest.mark.parametrize(("more", "said"), [(1, " B, "), (256 << 20, "256 MiB, 512 MiB")])
+def test_compare_spells_sizes_for_people(tmp_path: Path, more: int, said: str) -> None:
+    record = without_files(tmp_path).records[0]
+    point = record.point
+    change = {"cap_bytes": point.cap_bytes + more, "axes": {**point.axes, "dataset": 3 << 30}}
+    found = compare([record], [record.model_copy(update={"point": point.model_copy(update=change)})])
+    assert [name.endswith("MiB") for name in found.only_before] == [True]
+    assert [name.endswith("3 GiB") for name in found.only_after] == [True]
+    (caps,) = (c.message for c in found.cautions if "memory caps" in c.message)
+    assert said in caps
+
+
 def test_no_record_is_an_error_that_says_what_to_run(tmp_path: Path) -> None:
     sweep = without_files(tmp_path)
     with pytest.raises(StoreError, match="kvdyno run quickstart"):

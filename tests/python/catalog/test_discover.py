@@ -11,6 +11,7 @@ from fakes.projects import describing_script, make_driver, make_project
 from kvdyno import catalog
 from kvdyno.catalog import describing
 from kvdyno.errors import EngineError, SpecError
+from kvdyno.model.engine import Preset
 from kvdyno.model.project import Project
 
 
@@ -40,12 +41,9 @@ tuned: {summary: for reads, options: {block_cache: 5GiB, bloom_bits: 10, direct_
     make_driver(project, "leveldb", script=describing_script(engines.describe("leveldb")))
     found = catalog.discover(project)
     assert list(found) == ["leveldb", "rocksdb"]
-    assert found["leveldb"].presets == {"default": {}}
-    assert found["rocksdb"].presets["tuned"] == {
-        "block_cache": str(5 << 30),
-        "bloom_bits": "10",
-        "direct_io": "true",
-    }
+    assert found["leveldb"].presets == {"default": Preset()}
+    options = {"block_cache": str(5 << 30), "bloom_bits": "10", "direct_io": "true"}
+    assert found["rocksdb"].presets["tuned"] == Preset(options, "for reads")
 
 
 def test_the_hash_is_the_binarys(project: Project) -> None:

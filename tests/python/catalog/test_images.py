@@ -11,6 +11,7 @@ from fakes.projects import make_project
 
 from kvdyno import catalog
 from kvdyno.errors import EngineError, HostError
+from kvdyno.model.engine import Preset
 from kvdyno.model.image import driver_path, image_name
 from kvdyno.model.project import Project
 from kvdyno.model.sources import source_sha256
@@ -45,7 +46,7 @@ class TestImages:
         engine = catalog.discover(project, runner="docker")[NAME]
         assert (engine.image, engine.binary_sha256) == (image, image.removeprefix("sha256:"))
         assert (engine.runner, engine.binary) == ("docker", Path(driver_path(NAME)))
-        assert engine.presets == {"default": {}}
+        assert engine.presets == {"default": Preset(summary="as is")}
         assert catalog.is_current(engine)
         assert not client.api.containers(all=True)
 

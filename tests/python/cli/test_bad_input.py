@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -17,6 +19,7 @@ from .conftest import TINY, Checkout
     [
         (["run", "tinny"], "unknown experiment 'tinny': expected one of tiny; did you mean 'tiny'?"),
         (["run", "no/such.yaml"], "no/such.yaml: no such experiment file"),
+        (["run", "x" * 300 + ".yaml"], "no such experiment file: File name too long"),
         (["run", "tiny", "--profile", "qick"], "unknown profile 'qick': expected one of quick; did you mean"),
         (["run", "tiny", "--engines", "memry"], "unknown engine 'memry': expected one of memory, noop; did"),
         (["run", "tiny", "--repeat", "0"], "--repeat: expected 1 to 1000 repetitions, found 0"),
@@ -59,13 +62,38 @@ def test_a_governor_that_no_machine_has_ends_the_sweep_before_it_begins(checkout
     assert checkout.records() == []
 
 
+@pytest.mark.parametrize("command", ["plan", "run"])
+def test_a_cap_that_this_machine_cannot_give(checkout: Checkout, command: str) -> None:
+    checkout.experiment("tiny", TINY.replace("cap: 2GiB", "cap: 900TiB"))
+    answer = checkout.kvdyno(command, "tiny")
+    assert answer.status == 5
+    said = " ".join(answer.err.split())
+    assert re.search(
+        r"tiny.yaml: cap: expected at most this machine's memory, [\d.]+ [MGT]iB, found 14.1 TiB at", said
+    )
+    assert "`kvdyno plan --uncapped` plans for another machine" in said
+    assert checkout.records() == []
+    assert checkout.kvdyno("plan", "tiny", "--uncapped").status == 0
+
+
 @pytest.mark.parametrize("command", ["plan", "run", "report"])
 def test_without_an_experiment_the_known_ones_are_listed(checkout: Checkout, command: str) -> None:
     checkout.experiment("broken", "titel: x\n")
+    checkout.experiment("tagged", TINY.replace("title: Tiny", "title: !x [a]"))
+    (checkout.root / "experiments" / "folder.yaml").mkdir()
+    (checkout.root / "experiments" / "binary.yaml").write_bytes(b"title: x\n\xff\xfe")
+    os.mkfifo(checkout.root / "experiments" / "pipe.yaml")
     answer = checkout.kvdyno(command)
     assert answer.status == 2
     assert "  tiny    Tiny\n" in answer.err
-    assert "  broken  cannot be read\n" in answer.err
+    for said in (
+        "broken  cannot be read: broken.yaml: 4 mistakes",
+        "tagged  cannot be read: tagged.yaml:1: expected a value without a tag, found '!x'",
+        "folder  cannot be read: folder.yaml: expected a file, found a folder or a device",
+        "binary  cannot be read: binary.yaml:2: expected UTF-8, found the byte 0xff",
+        "pipe    cannot be read: pipe.yaml: expected a file, found a folder or a device",
+    ):
+        assert f"  {said}\n" in answer.err
 
 
 @pytest.mark.parametrize(
@@ -77,12 +105,17 @@ def test_without_an_experiment_the_known_ones_are_listed(checkout: Checkout, com
         ("  dataset: [256MiB]", "  dataset: [256MiX]", 'expected a size like "64MiB"'),
         ("  dataset: [256MiB]", "  dataset: [-4]", 'expected a size like "64MiB"'),
         ("  dataset: [256MiB]", "  datset: [256MiB]", "did you mean 'dataset'?"),
-        ("cap: 2GiB", "cap: 64MiB", "24MiB"),
+        ("cap: 2GiB", "cap: 64MiB", "24 MiB"),
         ("cap: 2GiB", "repetitions: -1", "expected"),
         ("cap: 2GiB", "properties: {fieldlenght: 8}", "did you mean 'fieldlength'?"),
         ("cap: 2GiB", "properties: {threadcount: 2}", "grid.threads"),
         ("cap: 2GiB", "phases: {measure: {seconds: -1s}}", "expected a duration"),
         ("cap: 2GiB", "cap: [", "not YAML"),
+        (
+            "  - {id: throughput, kind: bars, x: workload}",
+            "  - {id: throughput, kind: bars, x: workload, metric: throughptu}",
+            "unknown metric 'throughptu'",
+        ),
     ],
 )
 def test_a_wrong_experiment_is_reported_with_file_and_line(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import shutil
@@ -9,6 +10,11 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from fakes.engines import engine, option
+from rich.console import Console
+
+from kvdyno.cli.pages import engine_page
+from kvdyno.model.engine import Preset
 
 from .conftest import TINY, Checkout
 
@@ -252,9 +258,27 @@ def test_describe_explains_options_and_properties(measured: Checkout) -> None:
     page = measured.kvdyno("describe", "memory").out
     assert "persist bool, default true, shapes the data" in page
     assert "recordcount" not in page
+    assert "The map, kept on disk between runs." in page
+    metrics = measured.kvdyno("describe", "memory", "--metrics").out.split()
+    assert {"throughput", "read.latency.p99.9", "engine.entries"} <= set(metrics)
     properties = measured.kvdyno("describe", "memory", "--driver").out
     assert "recordcount integer, default 1000, " in properties
     assert measured.kvdyno("describe", "memory", "--json").json["engine"]["name"] == "memory"
+
+
+def test_describe_prints_sizes_in_a_unit_that_a_person_reads() -> None:
+    limit = option("limit", "bytes", "8388608", least=1 << 10, most=10**13)
+    wait = option("wait", "seconds", "0.5", least=0, most=86400)
+    count = option("count", "integer", "1", most=1 << 20)
+    presets = {"large": Preset({"limit": str(10**13)}, "For [large] data.")}
+    page = io.StringIO()
+    described = engine("sizes", options=(limit, wait, count), presets=presets)
+    engine_page(Console(file=page, width=80, markup=False), described)
+    said = " ".join(page.getvalue().split())
+    assert "large For [large] data. limit = 9.09 TiB" in said
+    assert "limit bytes, default 8 MiB, 1 KiB to 9.09 TiB" in said
+    assert "wait seconds, default 500ms, 0s to 24h" in said
+    assert "count integer, default 1, at most 1048576" in said
 
 
 def test_doctor_judges_this_machine(measured: Checkout) -> None:

@@ -14,6 +14,7 @@ from kvdyno.model.engine import (
     EngineIdentity,
     OptionDescription,
     OptionType,
+    Preset,
 )
 
 DISTRIBUTIONS = ("uniform", "zipfian", "zipf-composite", "latest")
@@ -131,7 +132,7 @@ def engine(
     name: str,
     *,
     options: tuple[OptionDescription, ...] = (),
-    presets: Mapping[str, Mapping[str, str]] | None = None,
+    presets: Mapping[str, Preset] | None = None,
     sha256: str | None = None,
     properties: tuple[OptionDescription, ...] = YCSB_PROPERTIES,
     phases: tuple[str, ...] = ("load", "settle", "warmup", "measure", "drain"),
@@ -142,7 +143,7 @@ def engine(
         binary=Path(f"/nonexistent/kvdyno-{name}"),
         binary_sha256=sha256 or (name.encode().hex() + "0" * 64)[:64],
         description=describe(name, options=options, properties=properties, phases=phases),
-        presets={"default": {}, **(presets or {})},
+        presets={"default": Preset(), **(presets or {})},
     )
 
 
@@ -152,7 +153,7 @@ def catalog() -> dict[str, Engine]:
     return {
         "chunks": engine("chunks", options=CHUNK_OPTIONS),
         "leveldb": engine("leveldb"),
-        "rocksdb": engine("rocksdb", options=ROCKS_OPTIONS, presets={"tuned": tuned}),
+        "rocksdb": engine("rocksdb", options=ROCKS_OPTIONS, presets={"tuned": Preset(tuned, "More cache.")}),
     }
 
 

@@ -10,7 +10,7 @@ from fakes.engines import option
 
 from kvdyno.model.axes import axis_of, axis_words
 from kvdyno.model.experiment import AxisValue
-from kvdyno.model.options import display_value, parse_value, scale_value, value_text
+from kvdyno.model.options import display_value, parse_value, scale_value, slug_value, value_text
 from kvdyno.model.words import nearest, unknown
 
 SIZE = option("size", "bytes", "0", least=1024, most=1 << 40, scales=True)
@@ -49,9 +49,9 @@ def test_parse_value_rejects(kind: engines.OptionType, value: AxisValue, message
 
 
 def test_ranges_are_told_with_units() -> None:
-    with pytest.raises(ValueError, match="size: expected at least 1KiB, found 512"):
+    with pytest.raises(ValueError, match="size: expected at least 1 KiB, found 512 B"):
         parse_value(SIZE, "512")
-    with pytest.raises(ValueError, match="size: expected at most 1TiB, found 2TiB"):
+    with pytest.raises(ValueError, match="size: expected at most 1 TiB, found 2 TiB"):
         parse_value(SIZE, "2TiB")
 
 
@@ -83,7 +83,8 @@ def test_text_has_no_exponent(value: AxisValue, text: str) -> None:
 
 
 def test_display() -> None:
-    assert display_value(SIZE, 2048) == "2KiB"
+    assert (display_value(SIZE, 2048), slug_value(SIZE, 2048)) == ("2 KiB", "2KiB")
+    assert (display_value(SIZE, 10**13), slug_value(SIZE, 10**13)) == ("9.09 TiB", "9765625000KiB")
     assert display_value(option("t", "seconds", ""), 90.0) == "1min 30s"
 
 

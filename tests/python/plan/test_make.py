@@ -8,6 +8,7 @@ import pytest
 from fakes import engines
 
 from kvdyno.errors import SpecError
+from kvdyno.model.engine import Preset
 from kvdyno.model.experiment import DeviceLimits
 from kvdyno.plan import estimate, select
 from kvdyno.plan.estimate import (
@@ -86,7 +87,7 @@ def test_the_dataset_holds_as_many_records_as_fit() -> None:
 
 
 def test_a_dataset_smaller_than_a_record() -> None:
-    with pytest.raises(SpecError, match="expected at least one record of 814 bytes, found 1"):
+    with pytest.raises(SpecError, match="expected at least one record of 814 B, found 1 B"):
         plan_of(changed("64GiB", "64"))
 
 
@@ -102,7 +103,7 @@ def test_written_options_scale_and_defaults_do_not() -> None:
 def test_a_value_that_cannot_scale_so_far_is_kept_at_its_limit() -> None:
     plan = plan_of(changed("[rocksdb]", "[{engine: rocksdb, options: {write_buffer_size: 1MiB}}]"))
     assert plan.points[0].properties["rocksdb.write_buffer_size"] == str(64 << 10)
-    assert plan.notes[0] == "rocksdb: write_buffer_size = 1MiB at profile quick is kept at its limit, 64KiB"
+    assert plan.notes[0] == "rocksdb: write_buffer_size = 1 MiB at profile quick is kept at its limit, 64 KiB"
 
 
 def test_an_experiments_skew_wins_over_the_published_one() -> None:
@@ -160,7 +161,7 @@ def test_slugs_are_safe_and_unique() -> None:
 )
 def test_one_point_under_two_names_is_refused(engines_asked: str) -> None:
     known = engines.catalog()
-    known["rocksdb"] = replace(known["rocksdb"], presets={"default": {}, "plain": {}})
+    known["rocksdb"] = replace(known["rocksdb"], presets={"default": Preset(), "plain": Preset()})
     with pytest.raises(SpecError, match=r"found 'rocksdb\.a.*' and '(again|rocksdb-plain)\.a.*'") as raised:
         plan_of(changed("[rocksdb]", engines_asked), catalog=known)
     assert "leave one of them out" in str(raised.value.remedy)

@@ -60,6 +60,52 @@ def test_every_figure_and_table_is_written(sweep: Sweep, paths: ReportPaths) -> 
     assert not [p for p in folder.rglob("*") if p.name.endswith(".partial")]
 
 
+def test_what_no_record_has_is_named(analysis: Analysis, sweep: Sweep, tmp_path: Path) -> None:
+    both = ("throughput", "scan.rows")
+    missing = {
+        "figures": (
+            FigureSpec(id="f", kind="bars", x="workload", metric="scan.rows"),
+            FigureSpec(id="both", kind="measures", options={"metrics": both}),
+            FigureSpec(id="neither", kind="measures", options={"metrics": ("scan.rows", "debt")}),
+        ),
+        "tables": (TableSpec(id="t", rows=("workload",), columns=("engine",), metric="debt", phase="drain"),),
+    }
+    asked = sweep.experiment.model_copy(update=missing)
+    paths = write_report(analysis, asked, out=tmp_path, commands=COMMANDS)
+    assert paths.left_out == (
+        "figure f: no record has scan.rows of phase run",
+        "figure neither: no record has scan.rows or debt of phase run",
+        "table t: no record has debt of phase drain",
+    )
+    page = paths.html.read_text("utf-8")
+    assert all(f"{sentence}." in page for sentence in paths.left_out)
+
+
+def test_markdown_has_no_html_of_titles_labels_and_axes(analysis: Analysis) -> None:
+    spec = TableSpec(
+        id="t",
+        title="<img src=x onerror=alert(1)> ![a](http://b) `c`\n| # d",
+        rows=("workload",),
+        columns=("engine",),
+    )
+    grid = build_grid(spec, analysis)
+    assert grid is not None
+    strange = {"RocksDB": "<b>&amp;Rocks|DB\\|</b>", "LevelDB": "*[LevelDB](x)*"}
+    spelled = {
+        axis: {v: strange.get(str(v), text) for v, text in texts.items()}
+        for axis, texts in grid.spelled.items()
+    }
+    text = to_markdown(dataclasses.replace(grid, spelled=spelled, caption="<script>x</script>"))
+    assert not re.search(r"[<>]|(?<!\\)[\[\]`]", text)
+    title, blank, head, rule, *rows = text.splitlines()
+    assert title.startswith(r"**&lt;img src=x onerror=alert(1)&gt; !\[a\](http://b) \`c\` \| # d**")
+    assert r"| &lt;b&gt;&amp;amp;Rocks\|DB\\\|&lt;/b&gt; |" in head
+    assert r"| \*\[LevelDB\](x)\* |" in head
+    columns = {len(re.findall(r"(?<!\\)(?:\\\\)*\|", line)) for line in (head, rule, *rows[: len(grid.rows)])}
+    assert columns == {len(grid.row_axes) + len(grid.columns) + 1}
+    assert (blank, rows[-1]) == ("", "&lt;script&gt;x&lt;/script&gt;")
+
+
 def test_the_page_needs_no_network(page: str) -> None:
     loaded = re.findall(r"<(?:script|link|img|iframe|source)\b[^>]*?\b(?:src|href)=[\"']([^\"']*)", page)
     assert loaded

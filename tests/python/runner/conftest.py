@@ -18,6 +18,7 @@ from kvdyno.model.engine import (
     Engine,
     EngineDescription,
     EngineIdentity,
+    Preset,
 )
 from kvdyno.model.point import Dataset, Point, Run
 from kvdyno.model.project import Project
@@ -59,7 +60,7 @@ def fake_engine(binary: Path, *, external: bool = False) -> Engine:
         binary=binary,
         binary_sha256="0" * 64,
         description=description,
-        presets={"default": {}},
+        presets={"default": Preset()},
         external=external,
     )
 

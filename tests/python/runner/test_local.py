@@ -184,7 +184,7 @@ def test_lack_of_space_is_a_result_with_numbers(
     record = execute(point, expected_disk_bytes=100 * MIB)
     assert record.status == "disk_full"
     assert record.failure is not None
-    assert "10,485,760" in record.failure.reason
+    assert "found 10 MiB" in record.failure.reason
     assert "remedy" in record.failure.reason
 
 

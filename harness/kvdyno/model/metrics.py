@@ -1,0 +1,131 @@
+"""Which metrics an engine's runs can have: what figures, tables and claims may name (docs/formats.md).
+
+Drivers describe no metrics, so those of the two drivers that are known stand here. An engine's own counters
+stand beside its adapter, in counters.txt; a test compares both with what drivers report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from .axes import SETTLE
+from .engine import Engine
+from .sources import adapter_folders
+
+COUNTERS = "counters.txt"
+#: What the names of an engine's counters begin with.
+COUNTER_PREFIX = "engine."
+
+_STATISTICS = ("min", "mean", "p50", "p75", "p90", "p95", "p99", "p99.9", "p99.99", "max")
+_SAMPLED = (
+    *(f"io.{name}" for name in ("rchar", "wchar", "syscr", "syscw")),
+    *(f"io.{name}" for name in ("read_bytes", "write_bytes", "cancelled_write_bytes")),
+    *("cpu.user", "cpu.system", "faults.minor", "faults.major"),
+    *("switches.voluntary", "switches.involuntary", "memory.rss", "memory.peak_rss"),
+    *(f"cgroup.memory.{name}" for name in ("usage", "peak", "anonymous", "page_cache")),
+    *("cgroup.io.read_bytes", "cgroup.io.write_bytes"),
+)
+_TOTALS = ("operations", "throughput", "bytes.written", "bytes.read")
+_DERIVED = (
+    *("throughput.time_to_90", "open.seconds", "scan.rows", "arrivals.missed", "cpu.per_operation"),
+    *(f"write_amplification.{name}" for name in ("gross", "net", "calls")),
+    *(f"read_amplification.{name}" for name in ("disk", "bytes", "calls")),
+    *("disk.used", "space_amplification"),
+)
+_DEBTS = ("debt", "debt.begin", "debt.change")
+_STALL_MICROS, _STALL_PER_WRITE = "stall_micros", "stall.per_write"
+# The harness adds it to every phase.
+_SECONDS = "seconds"
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """Metrics by where they can be read: of phases and spans, of histograms, in the series.
+
+    With `more_counters` there may be further counters, whose names are not known.
+    """
+
+    phases: tuple[str, ...]
+    histograms: tuple[str, ...] = ()
+    series: tuple[str, ...] = ()
+    more_counters: bool = False
+
+    def of(self, table: str) -> tuple[str, ...]:
+        """Those that the table of a figure's kind is made of (`plots`)."""
+        return {"percentiles": self.histograms, "series": self.series, "timeline": self.series}.get(
+            table, self.phases
+        )
+
+    def has(self, metric: str, *, table: str) -> bool:
+        """Whether a run may have the metric. Figures of histograms may add ".latency" to its name."""
+        if self.more_counters and metric.startswith(COUNTER_PREFIX) and table != "percentiles":
+            return True
+        return metric in self.of(table) or (
+            table == "percentiles" and metric.removesuffix(".latency") in self.histograms
+        )
+
+
+def metrics_of(engine: Engine) -> Metrics | None:
+    """The metrics of an engine's runs; None where its driver is not known."""
+    operations = engine.description.operations
+    match engine.description.driver.name:
+        case "ycsb":
+            return _ycsb(engine, operations)
+        case "ycsb-cpp":
+            return Metrics(phases=_upstream(operations))
+        case _:
+            return None
+
+
+def read_counters(adapters: Path, engine: str) -> tuple[str, ...] | None:
+    """The counters of an engine: its adapter's, and those of the adapters that this one includes from.
+
+    None if it has no adapter of its own here.
+    """
+    if not (adapters / engine).is_dir():
+        return None
+    found: dict[str, None] = {}
+    for folder in sorted(adapter_folders(adapters / engine)):
+        path = folder / COUNTERS
+        lines = path.read_text("utf-8").splitlines() if path.is_file() else []
+        found.update(dict.fromkeys(line for line in lines if line and not line.startswith("#")))
+    return tuple(found)
+
+
+def _ycsb(engine: Engine, operations: Sequence[str]) -> Metrics:
+    counters = tuple(COUNTER_PREFIX + name for name in engine.counters or ())
+    more = engine.counters is None
+    stalls = (_STALL_PER_WRITE,) if more or COUNTER_PREFIX + _STALL_MICROS in counters else ()
+    debts = _DEBTS if SETTLE in engine.description.phases else ()
+    latencies = (
+        *(f"{name}.{kind}" for name in operations for kind in ("latency", "service")),
+        "probe.latency",
+    )
+    columns = [f"{name}.latency.{each}" for name in operations for each in ("p50", "p99", "max")]
+    return Metrics(
+        phases=(
+            *(*_TOTALS, _SECONDS, *_DERIVED, *stalls, *debts, *_SAMPLED),
+            *_counts(operations, ("operations", "not_found", "failed")),
+            *_counts(latencies, _STATISTICS),
+            *counters,
+        ),
+        histograms=(*operations, *(f"{name}.service" for name in operations), "probe"),
+        series=(*_TOTALS, *_SAMPLED, *_counts(operations, ("operations",)), *columns, *counters),
+        more_counters=more,
+    )
+
+
+def _upstream(operations: Sequence[str]) -> tuple[str, ...]:
+    """What the harness reads from the output of an upstream ycsb, and from its /proc/<pid>/io."""
+    return (
+        *("operations", "throughput", _SECONDS),
+        *(name for name in _SAMPLED if name.startswith("io.")),
+        *_counts(operations, ("operations", "failed")),
+        *_counts([f"{name}.latency" for name in operations], _STATISTICS),
+    )
+
+
+def _counts(names: Iterable[str], kinds: Sequence[str]) -> Iterator[str]:
+    return (f"{name}.{kind}" for name in names for kind in kinds)

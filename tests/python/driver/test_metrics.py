@@ -1,0 +1,46 @@
+"""What drivers report is what experiments may name: the lists of metrics and of counters are complete."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from kvdyno.catalog import local_engine
+from kvdyno.model.engine import Engine
+from kvdyno.model.metrics import metrics_of
+from kvdyno.model.project import Project
+
+from .test_contract import BINARIES, MIX, SMALL, Left, drive
+
+PROJECT = Project.find(start=Path(__file__))
+
+#: Makes engines report what they only report when asked.
+_ASKED = {"statistics": "true"}
+#: A driver reports these where the machine offers them, in long phases, and of mixes that delete nothing.
+_MAYBE = ("cgroup.", "throughput.time_to_90", "space_amplification")
+
+
+def everything(engine: Engine, folder: Path) -> Left:
+    """A load and every operation, in an open loop, with a probe."""
+    known = {option.name for option in engine.description.options}
+    options = {f"{engine.name}.{name}": text for name, text in _ASKED.items() if name in known}
+    paced: Mapping[str, object] = {"target": 20000, "operationcount": 4000, "probe.interval": "10ms"}
+    left = drive(folder, {**SMALL, **MIX, **options, **paced, "settle": "true", "drain": "true"},
+                 "-load", "-run", binary=engine.binary)  # fmt: skip
+    assert left.status == 0, left.err
+    return left
+
+
+@pytest.mark.parametrize("binary", BINARIES, ids=lambda path: path.name)
+def test_every_metric_is_listed_and_every_listed_one_is_reported(binary: Path, tmp_path: Path) -> None:
+    engine = local_engine(binary, adapters=PROJECT.adapters)
+    listed = metrics_of(engine)
+    assert listed is not None
+    left = everything(engine, tmp_path)
+    reported = {"seconds"} | {name for phase in left.outcome["phases"] for name in phase["metrics"]}
+    assert reported - set(listed.phases) == set()
+    assert {name for name in listed.phases if not name.startswith(_MAYBE)} - reported == set()
+    assert set(left.outcome["series"]["columns"]) - set(listed.series) == set()
+    assert {tag.partition(".")[2] for tag in left.histograms()} - set(listed.histograms) == set()

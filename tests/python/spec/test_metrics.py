@@ -1,0 +1,82 @@
+"""A figure, table or claim about a metric that nothing measures is a mistake, with the nearest metric."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from fakes import engines
+from fakes.projects import EXPERIMENT, make_project
+
+from kvdyno.errors import SpecError
+from kvdyno.model.engine import Engine
+from kvdyno.model.experiment import Experiment
+from kvdyno.spec import load_experiment
+
+KINDS = {"percentiles": "percentiles", "timeseries": "series", "timeline": "timeline"}
+
+
+def catalog(**counters: tuple[str, ...] | None) -> dict[str, Engine]:
+    """The fake engines with these counters of their own; the others have none."""
+    found = engines.catalog()
+    return {name: replace(each, counters=counters.get(name, ())) for name, each in found.items()}
+
+
+def load(root: Path, section: str, **counters: tuple[str, ...] | None) -> Experiment:
+    project = make_project(root / "checkout", experiment=f"{EXPERIMENT}{section}\n")
+    for kind, table in KINDS.items():
+        (project.root / "plots" / f"{kind}.py").write_text(f'TABLE = "{table}"\nOPTIONS = {{}}\n')
+    options = 'TABLE = "estimates"\nOPTIONS = {"metrics": "words"}\n'
+    (project.root / "plots" / "measures.py").write_text(options)
+    return load_experiment("test", project=project, catalog=catalog(**counters))
+
+
+@pytest.mark.parametrize(
+    ("section", "wrong", "close"),
+    [
+        ("figures: [{id: f, kind: bars, x: workload, metric: thruput}]", "thruput", "throughput"),
+        ("figures: [{id: f, kind: bars, x: workload, metric: read.latency}]", "read.latency", "read.latency"),
+        ("figures: [{id: f, kind: measures, options: {metrics: [seconds, debts]}}]", "debts", "debt"),
+        ("figures: [{id: f, kind: percentiles, metric: raed}]", "raed", "read"),
+        (
+            "figures: [{id: f, kind: timeseries, metric: read.latency.p95}]",
+            "read.latency.p95",
+            "read.latency",
+        ),
+        ("figures: [{id: f, kind: timeline, metric: engine.level_files}]", "engine.level_files", "engine."),
+        ("tables: [{id: t, rows: workload, columns: engine, metric: disk.use}]", "disk.use", "disk.used"),
+        ("claims: [{id: c, text: x, engine: rocksdb, metric: cpu.usr, at_least: 1}]", "cpu.usr", "cpu.user"),
+        (
+            "tables: [{id: t, rows: workload, columns: engine, metric: stall.per_write}]",
+            "stall.per_write",
+            "",
+        ),
+    ],
+)
+def test_a_metric_that_nothing_measures(tmp_path: Path, section: str, wrong: str, close: str) -> None:
+    with pytest.raises(SpecError, match=f"unknown metric '{wrong}'") as raised:
+        load(tmp_path, section, leveldb=("level0_files",))
+    assert (f"did you mean '{close}" in str(raised.value)) == bool(close)
+    assert "`kvdyno describe <engine> --metrics`" in str(raised.value)
+    assert str(raised.value.where).endswith("test.yaml:7")
+
+
+@pytest.mark.parametrize(
+    "section",
+    [
+        "figures: [{id: f, kind: bars, x: workload, metric: engine.level0_files}]",
+        "figures: [{id: f, kind: timeline, metric: engine.level0_files}]",
+        "figures: [{id: f, kind: percentiles, metric: update.latency}]",
+        "figures: [{id: f, kind: percentiles, metric: read.service}]",
+        "figures: [{id: f, kind: measures, options: {metrics: [seconds, scan.service.p99.9]}}]",
+        "tables: [{id: t, rows: workload, columns: engine, metric: stall.per_write}]",
+    ],
+)
+def test_a_metric_that_one_engine_has_is_fine(tmp_path: Path, section: str) -> None:
+    assert load(tmp_path, section, leveldb=("level0_files", "stall_micros"))
+
+
+def test_counters_that_are_not_known_may_have_any_name(tmp_path: Path) -> None:
+    section = "figures: [{id: f, kind: bars, x: workload, metric: engine.anything}]"
+    assert load(tmp_path, section, leveldb=None)
