@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
-from .engine import Engine, EngineDescription, Frozen
+from .engine import Engine, EngineDescription, Frozen, Preset
 from .point import Plan
 
 
 class SweptEngine(Frozen):
-    """An engine (see Engine) without the place of its driver."""
+    """An engine (see Engine) without the place of its driver; `presets` are option texts by name."""
 
     name: str
     binary_sha256: str
@@ -31,7 +31,7 @@ class SweptEngine(Frozen):
             binary=Path(),
             binary_sha256=self.binary_sha256,
             description=self.description,
-            presets=self.presets,
+            presets={name: Preset(options) for name, options in self.presets.items()},
             image=self.image,
             built_version=self.built_version,
         )
@@ -83,7 +83,7 @@ def _swept(engine: Engine) -> SweptEngine:
         name=engine.name,
         binary_sha256=engine.binary_sha256,
         description=engine.description,
-        presets=engine.presets,
+        presets={name: preset.options for name, preset in engine.presets.items()},
         image=engine.image,
         built_version=engine.built_version,
     )

@@ -71,7 +71,9 @@ class Words:
 
     def metric_mistake(self, metric: str, *, table: str) -> str | None:
         """What is wrong with a metric that is read from this table; None if an engine may have it."""
-        offers = [metrics_of(engine) for engine in self.engines.values()]
+        offers = [metrics_of(engine) for engine in self.engines]
+        if len(offers) < len(self.labels):  # one that is not built may have it
+            return None
         if any(offer is None or offer.has(metric, table=table) for offer in offers):
             return None
         known = dict.fromkeys(name for offer in offers if offer for name in offer.of(table))
