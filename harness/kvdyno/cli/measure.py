@@ -18,7 +18,7 @@ from kvdyno.model.results import Analysis, ReportPaths
 from kvdyno.plan import estimate
 from kvdyno.spec import list_experiments
 
-from . import render
+from . import pages, render
 from .again import commands_again
 from .app import (
     CacheOption,
@@ -49,6 +49,7 @@ from .app import (
 from .display import SweepDisplay
 from .forecast import Forecast
 from .layout import counted
+from .stored import stored_run
 
 
 @app.command(rich_help_panel="Measure")
@@ -152,6 +153,44 @@ def run(
             f"{len(failed)} of {len(result.records)} runs failed: "
             + ", ".join(sorted({r.status.replace("_", " ") for r in failed})),
             remedy="the report lists reasons and logs; `kvdyno run … --force --only …` measures again",
+        )
+
+
+@app.command(rich_help_panel="Measure")
+def rerun(
+    run: Annotated[
+        str,
+        typer.Argument(
+            metavar="RUN", help="A run's id or its end, as `kvdyno show` lists it.", show_default=False
+        ),
+    ],
+    wait: WaitOption = False,
+    results: ResultsOption = None,
+    data: DataOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Measure a stored run once more, and show its results beside the first ones.
+
+    The point, its repetition and seeds, the runner and the confinement are those of the record. The
+    experiment and the engines are those of this checkout. What differs from then is listed: builds, options,
+    the machine.
+
+    Example: `kvdyno rerun 3f9c12ab77de`
+    """
+    here = project(results=results, data=data)
+    before = stored_run(here, run)
+    whole = pipeline.plan_again(here, before)
+    with SweepDisplay(render.silent() if json else console, Forecast(whole.runs)) as display:
+        done = pipeline.rerun(here, whole, before, observer=display, wait=wait)
+    if json:
+        print_json(pages.rerun_document(done))
+    else:
+        pages.rerun_page(console, done)
+    if done.again.status != "ok":
+        raise RunFailures(
+            f"the run ended as {done.again.status.replace('_', ' ')}",
+            where=done.again.run_id,
+            remedy=f"kvdyno show {done.again.run_id}",
         )
 
 

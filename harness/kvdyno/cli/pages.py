@@ -22,11 +22,14 @@ from kvdyno.model.record import Metric, Record
 from kvdyno.model.results import Comparison
 from kvdyno.model.units import human_bytes
 from kvdyno.model.words import verdict_words
+from kvdyno.pipeline import Rerun
 from plots.units import axis_text, quantity, three_digits
 
 from .layout import hanging, harmless, plain_table
 from .render import relative
 
+#: Ends of the names of the metrics that a rerun shows; the records hold all.
+_RESULTS = ("throughput", "latency.p50", "latency.p99", "cpu.per_operation", "space_amplification")
 _LEVEL_STYLE = {"ok": "green", "warn": "yellow", "bad": "bold red"}
 
 
@@ -206,6 +209,55 @@ def _quantity(metric: Metric | None) -> str:
     if metric.unit in ("count", "call", "row", "op") and abs(metric.value) < 1e6:
         return f"{metric.value:,.0f}"
     return quantity(metric.value, metric.unit)
+
+
+def rerun_document(done: Rerun) -> dict[str, object]:
+    """A run and its repetition for scripts."""
+    return {
+        "before": done.before.model_dump(),
+        "again": done.again.model_dump(),
+        "differences": [asdict(each) for each in done.differences],
+    }
+
+
+def rerun_page(console: Console, done: Rerun) -> None:
+    """A run and its repetition: what differs beside results, then results."""
+    before, again = done.before, done.again
+    console.print(Text(f"{before.point.slug} r{before.repetition}", "bold"))
+    for record in (before, again):
+        console.print(f"{record.started_at}  {record.status.replace('_', ' ')}  {record.run_id}")
+    if done.differences:
+        table = plain_table("\nwhat differs", "\nbefore", "\nnow")
+        for each in done.differences:
+            table.add_row(each.name, _fact(each.before), _fact(each.now))
+        console.print(table)
+    else:
+        console.print("\nNothing but results differs: build, options, confinement and machine are the same.")
+    _results_table(console, before, again)
+    console.print("\nOne run beside one: without repetitions there is no interval.", style="dim")
+
+
+def _fact(value: object) -> str:
+    return "none" if value is None else harmless(str(value))
+
+
+def _results_table(console: Console, before: Record, again: Record) -> None:
+    name = next((name for name in ("run", "build") if before.phase(name) and again.phase(name)), None)
+    if name is None:
+        return
+    then, now = before.phase(name), again.phase(name)
+    assert then
+    assert now
+    table = plain_table("\nmetric", ">\nbefore", ">\nnow", ">\nnow / before")
+    for metric in (each for each in then.metrics if each in now.metrics and _is_result(each)):
+        first, second = then.metrics[metric], now.metrics[metric]
+        ratio = three_digits(second.value / first.value) if first.value else ""
+        table.add_row(metric, _quantity(first), _quantity(second), ratio)
+    console.print(table)
+
+
+def _is_result(metric: str) -> bool:
+    return metric.endswith(_RESULTS) or metric.startswith(("write_amplification", "read_amplification"))
 
 
 def records_table(console: Console, records: Sequence[Record]) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from .engine import Engine, EngineDescription, Frozen, Preset
+from .experiment import DEFAULT_CACHE, CachePolicy
 from .point import Plan
 
 
@@ -47,6 +48,7 @@ class Sweep(Frozen):
     sweep_id: str
     experiment: str
     profile: str
+    cache: CachePolicy = DEFAULT_CACHE
     labels: tuple[str, ...]
     engines: Mapping[str, SweptEngine]
 
@@ -73,6 +75,7 @@ def sweep_of(plan: Plan, *, sweep_id: str) -> Sweep:
         sweep_id=sweep_id,
         experiment=plan.experiment.name,
         profile=plan.experiment.profile.name,
+        cache=plan.experiment.cache,
         labels=tuple(each.label for each in choices),
         engines={each.key: _swept(by_label[each.label]) for each in choices},
     )

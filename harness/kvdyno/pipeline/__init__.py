@@ -10,15 +10,18 @@ from .conclusions import analyse, compare, fill_prose, query, summarise, write_r
 from .machine import clean, examine
 from .planning import Request, demand_memory, make_plan
 from .recorded import Recorded, find_recorded
+from .rerun import Difference, Rerun, plan_again, rerun
 from .reuse import Confinement, Reuse, corrupt, look_up, remaining, reusable, stored
 from .sweep import Observer, SweepResult, new_sweep_id, sweep
 
 __all__ = [
     "Confinement",
+    "Difference",
     "Frequency",
     "Observer",
     "Recorded",
     "Request",
+    "Rerun",
     "Reuse",
     "SweepResult",
     "analyse",
@@ -32,8 +35,10 @@ __all__ = [
     "look_up",
     "make_plan",
     "new_sweep_id",
+    "plan_again",
     "query",
     "remaining",
+    "rerun",
     "reusable",
     "stored",
     "summarise",

@@ -35,6 +35,10 @@ class SweepStore:
                 remedy="free some space, or choose a folder that you may write with --results",
             ) from failure
 
+    def find(self, sweep_id: str) -> Sweep | None:
+        """The sweep of that id; None if it is not stored or cannot be read."""
+        return _read(self.root / f"{sweep_id}.json")
+
     def of(self, *, experiment: str, profile: str) -> tuple[Sweep, ...]:
         """The sweeps of an experiment, the latest first; files that cannot be read are left out."""
         found = (_read(path) for path in sorted(self.root.glob("*.json"), reverse=True))
