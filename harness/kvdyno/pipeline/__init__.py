@@ -6,6 +6,7 @@ the machine itself.
 
 from kvdyno.runner import Frequency
 
+from .bundles import Imported, export_bundle, import_bundle
 from .conclusions import analyse, compare, fill_prose, query, summarise, write_report
 from .machine import clean, examine
 from .planning import Request, demand_memory, make_plan
@@ -18,6 +19,7 @@ __all__ = [
     "Confinement",
     "Difference",
     "Frequency",
+    "Imported",
     "Observer",
     "Recorded",
     "Request",
@@ -30,8 +32,10 @@ __all__ = [
     "corrupt",
     "demand_memory",
     "examine",
+    "export_bundle",
     "fill_prose",
     "find_recorded",
+    "import_bundle",
     "look_up",
     "make_plan",
     "new_sweep_id",

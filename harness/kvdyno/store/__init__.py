@@ -1,5 +1,6 @@
 """The store: records on disk, append-only; what sweeps measured; an index of records; the sweeps' lock."""
 
+from .bundles import bundled, take_bundle, write_bundle
 from .index import RunIndex
 from .lock import LOCK_FILE, SweepLock, machine_lock
 from .runs import CorruptRecord, RunStore, make_folder
@@ -12,6 +13,9 @@ __all__ = [
     "RunStore",
     "SweepLock",
     "SweepStore",
+    "bundled",
     "machine_lock",
     "make_folder",
+    "take_bundle",
+    "write_bundle",
 ]

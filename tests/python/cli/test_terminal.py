@@ -22,8 +22,8 @@ from kvdyno.runner import Progress
 from .conftest import Checkout
 
 COMMANDS = (
-    *("plan", "run", "report"),
-    *("show", "compare", "prose", "describe", "engines"),
+    *("plan", "run", "rerun", "report"),
+    *("show", "compare", "prose", "describe", "export", "import", "engines"),
     *("selftest", "doctor", "clean"),
 )
 

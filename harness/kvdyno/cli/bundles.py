@@ -1,0 +1,114 @@
+"""Commands that carry results to another machine: export, import."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kvdyno import pipeline
+from kvdyno.errors import UsageError
+from kvdyno.model.units import human_bytes
+
+from .again import commands_again
+from .app import (
+    JsonOption,
+    ProfileOption,
+    RecordedRunnerOption,
+    ResultsOption,
+    UncappedOption,
+    app,
+    console,
+    error_console,
+    print_json,
+    project,
+)
+from .layout import counted
+
+
+@app.command(name="export", rich_help_panel="Look")
+def export(
+    experiment: Annotated[
+        str,
+        typer.Argument(
+            metavar="EXPERIMENT",
+            help="A name from experiments/ or a path to a YAML file.",
+            show_default=False,
+        ),
+    ],
+    profile: ProfileOption = "quick",
+    runner: RecordedRunnerOption = None,
+    builds_of: Annotated[
+        str | None,
+        typer.Option("--builds-of", metavar="SWEEP", help="Records of the builds that this sweep measured."),
+    ] = None,
+    uncapped: UncappedOption = False,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="<experiment>-<profile>.tar.gz if not given."),
+    ] = None,
+    results: ResultsOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Write an experiment's records, builds, sources and report to one file.
+
+    `kvdyno import` takes it on another machine, and `kvdyno report` works there as here.
+
+    Example: `kvdyno export quickstart --output quickstart.tar.gz`
+    """
+    here = project(results=results)
+    request = pipeline.Request(experiment=experiment, profile=profile, runner=runner or "local")
+    recorded = pipeline.find_recorded(here, request, runner=runner, builds_of=builds_of, uncapped=uncapped)
+    found = pipeline.analyse(here, recorded.plan, records=recorded.records.values())
+    paths = pipeline.write_report(
+        here,
+        found,
+        recorded.plan.experiment,
+        commands=commands_again(sys.argv[2:], plan=recorded.plan, found=found),
+        partial=recorded.partial,
+        uncapped=uncapped,
+    )
+    chosen = output or Path(f"{recorded.plan.experiment.name.replace('/', '-')}-{profile}.tar.gz")
+    bundle = pipeline.export_bundle(here, recorded, report=paths.html.parent, output=chosen)
+    if json:
+        print_json({"file": str(chosen), **bundle.model_dump()})
+    else:
+        console.print(
+            f"{chosen}: {counted(bundle.runs, 'run')} of {counted(len(bundle.sweeps), 'sweep')}, "
+            f"{human_bytes(chosen.stat().st_size)}",
+            soft_wrap=True,
+        )
+
+
+@app.command(name="import", rich_help_panel="Look")
+def import_(
+    bundle: Annotated[
+        Path, typer.Argument(metavar="FILE", help="What `kvdyno export` wrote.", show_default=False)
+    ],
+    results: ResultsOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Take the records of another machine, as `kvdyno export` wrote them.
+
+    Every file is compared with its checksum first. What is stored here stays; records of the same id must be
+    the same.
+
+    Example: `kvdyno import quickstart.tar.gz`
+    """
+    if not bundle.is_file():
+        raise UsageError("expected a file that `kvdyno export` wrote, found none", where=str(bundle))
+    imported = pipeline.import_bundle(project(results=results), bundle)
+    found = imported.bundle
+    remedy = f"; remedy: git checkout {found.commit}" if found.commit else ""
+    for name in imported.differing:
+        error_console.print(f"note: {name} is not what was measured{remedy}", soft_wrap=True)
+    if json:
+        print_json({"new": imported.new, "differing": imported.differing, **found.model_dump()})
+        return
+    console.print(f"{counted(found.runs, 'run')}, {imported.new} of them new", soft_wrap=True)
+    console.print(
+        f"kvdyno report {found.experiment} --profile {found.profile} --builds-of {found.sweeps[-1]}",
+        soft_wrap=True,
+    )

@@ -1,0 +1,86 @@
+"""Export and import: an experiment's records in one file, for another machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from kvdyno.model.bundle import Bundle
+from kvdyno.model.project import Project
+from kvdyno.store import RunStore, bundled, take_bundle, write_bundle
+
+from .recorded import Recorded
+
+
+@dataclass(frozen=True)
+class Imported:
+    """A bundle's list, how many of its runs were new here, and which of its sources differ here."""
+
+    bundle: Bundle
+    new: int
+    differing: tuple[str, ...]
+
+
+def export_bundle(project: Project, recorded: Recorded, *, report: Path, output: Path) -> Bundle:
+    """Write the records of a plan, their sweeps, the sources and the report's folder to `output`.
+
+    Raises StoreError if a file cannot be read or written.
+    """
+    records = tuple(recorded.records.values())
+    experiment = recorded.plan.experiment
+    store = RunStore(project.runs)
+    members: dict[str, Path] = {}
+    for record in records:
+        folder = store.run_dir(record)
+        members |= _below(folder, f"runs/{folder.parent.name}/{folder.name}")
+    sweeps = sorted({record.sweep_id for record in records})
+    members |= {
+        f"sweeps/{sweep}.json": path
+        for sweep in sweeps
+        if (path := project.sweeps / f"{sweep}.json").is_file()
+    }
+    members |= dict(_sources(project, experiment.path)) | _below(report, "report")
+    commits = {str(record.environment.facts.get("kvdyno.commit") or "") for record in records} - {""}
+    bundle = Bundle(
+        experiment=experiment.name,
+        profile=experiment.profile.name,
+        commit=max(commits, default=None) if len(commits) == 1 else None,
+        sweeps=tuple(sweeps),
+        hosts=tuple(sorted({record.environment.host_id for record in records})),
+        runs=len(records),
+        files=bundled(members),
+    )
+    write_bundle(output, bundle, members)
+    return bundle
+
+
+def import_bundle(project: Project, path: Path) -> Imported:
+    """Take a bundle's records and sweeps. Raises StoreError, having taken nothing, if it is damaged."""
+    bundle, new = take_bundle(path, results=project.results)
+    here = bundled(dict(_sources(project, project.experiments / f"{bundle.experiment}.yaml")))
+    theirs = {name: file for name, file in bundle.files.items() if name.startswith("sources/")}
+    differing = tuple(
+        name.removeprefix("sources/") for name, file in theirs.items() if here.get(name) != file
+    )
+    return Imported(bundle, new, differing)
+
+
+def _sources(project: Project, experiment: Path) -> Iterator[tuple[str, Path]]:
+    """What the plan was made of: the experiment, the profiles and the workloads."""
+    yield from _source(project, experiment)
+    yield from _source(project, project.experiments / "profiles.yaml")
+    for path in sorted(project.workloads.glob("*.properties")):
+        yield from _source(project, path)
+
+
+def _source(project: Project, path: Path) -> Iterator[tuple[str, Path]]:
+    if path.is_file():
+        inside = path.is_relative_to(project.root)
+        yield f"sources/{path.relative_to(project.root) if inside else path.name}", path
+
+
+def _below(folder: Path, name: str) -> dict[str, Path]:
+    return {
+        f"{name}/{path.relative_to(folder)}": path for path in sorted(folder.rglob("*")) if path.is_file()
+    }
