@@ -85,7 +85,7 @@ int Perform(const Properties& properties, const Workload& workload, Adapter* ada
   if (!settings.output_dir.empty()) {
     const std::string path = settings.output_dir + "/outcome.json";
     const Status written = WriteFileAtomically(path, OutcomeJson(outcome, properties, adapter));
-    // An earlier error is the reason to tell.
+    // An earlier error is the reason to report.
     if (!written.ok() && outcome.error.ok()) return Complain(engine, written, kFailed);
   }
   if (!outcome.error.ok()) {

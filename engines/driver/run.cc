@@ -104,7 +104,7 @@ void Run::Finish() {
   check(WriteHistograms());
 }
 
-// Those that the engine tells once it is closed.
+// Those that the engine reports once it is closed.
 Status Run::WriteEvents() {
   if (events_ == nullptr) return Status::Ok();
   events_->Append(sampler_.TakeEvents());
@@ -271,7 +271,7 @@ void Run::Begin(const std::string& name, const Limits& limits, bool clients_work
   current_.start_ns = NowNs();
 }
 
-// Entering operations that nobody started takes time, which is no phase's.
+// Entering operations that no client started takes time, which is no phase's.
 void Run::End(std::optional<Stream> worked) {
   current_.seconds = static_cast<double>(NowNs() - current_.start_ns) * 1e-9;
   border_ = observer_->SampleBorder();

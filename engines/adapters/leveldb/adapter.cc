@@ -40,7 +40,7 @@ Status Translate(const char* operation, const leveldb::Status& status) {
   return {CodeOf(status), std::string(operation) + " leveldb: " + status.ToString()};
 }
 
-// Opening: a held lock is an IOError that only its text tells apart, and a file that is named but
+// Opening: a held lock is an IOError that only its text distinguishes, and a file that is named but
 // missing is a NotFound, which to our callers would mean a key.
 Status TranslateOpen(const leveldb::Status& status) {
   const std::string text = status.ToString();

@@ -1,5 +1,5 @@
-// RocksDB with ADOC: options in options.h, what callbacks tell in signals.h, the thread that turns
-// the knobs in tuner.h; the rules are kvdyno/tuners/adoc.h's.
+// RocksDB with ADOC: options in options.h, what callbacks report in signals.h, the thread that
+// turns the knobs in tuner.h; the rules are kvdyno/tuners/adoc.h's.
 #include "kvdyno/rocksdb/family.h"
 #include "options.h"
 #include "signals.h"

@@ -22,8 +22,8 @@ class AtAdapter final : public rocks::RocksFamily {
            "https://rocksdb.org/blog/2017/12/18/17-auto-tuned-rate-limiter.html).";
   }
 
-  // The limiter tells nobody that it retuned itself, which it does about every ten seconds: whoever
-  // samples sees that its rate is another one.
+  // The limiter does not announce that it retuned itself, which it does about every ten seconds:
+  // whoever samples sees that its rate is another one.
   void Sample(std::vector<Counter>* counters) override {
     RocksFamily::Sample(counters);
     const int64_t rate = limiter_->GetBytesPerSecond();

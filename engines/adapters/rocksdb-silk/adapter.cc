@@ -1,4 +1,4 @@
-// RocksDB with what SILK can be on a stock library: who writes is told by work.h, what clients do
+// RocksDB with what SILK can be on a stock library: work.h knows who writes, what clients do
 // by load_meter.h, limiter.h lets background writes wait, scheduler.h decides how long.
 #include <rocksdb/concurrent_task_limiter.h>
 

@@ -1,5 +1,5 @@
 // Which kind of background work a thread of RocksDB does, so that a write can be attributed to it.
-// RocksDB tells listeners what begins on the thread that then does it. Safe from any thread.
+// RocksDB informs listeners of what begins on the thread that then does it. Safe from any thread.
 #pragma once
 
 #include <rocksdb/listener.h>

@@ -75,7 +75,7 @@ Status Translate(const char* operation, const rocksdb::Status& status) {
   return {CodeOf(status), std::string(operation) + " rocksdb: " + status.ToString()};
 }
 
-// A held lock is an IOError that only its text tells apart: EAGAIN for another process, and
+// A held lock is an IOError that only its text distinguishes: EAGAIN for another process, and
 // ENOLCK for this one.
 Status TranslateOpen(const rocksdb::Status& status) {
   const std::string text = status.ToString();

@@ -1,10 +1,10 @@
 // Watcher: sees stalls, flushes and compactions of one store as they happen.
 //
-// RocksDB's own notice of a stall is no clock: a writer that fills the last memtable is told to
-// wait first, and sends the notice when it has waited, after the flush thread has sent the one of
-// the end. Hence nothing is taken from its content. Stalls begin and end only where a memtable is
-// sealed, a job ends or an option changes, and RocksDB calls a listener at each of these: there the
-// watcher looks at the store itself.
+// RocksDB's own notice of a stall is no clock: RocksDB asks a writer that fills the last memtable
+// to wait first, and sends the notice when it has waited, after the flush thread has sent the one
+// of the end. Hence nothing is taken from its content. Stalls begin and end only where a memtable
+// is sealed, a job ends or an option changes, and RocksDB calls a listener at each of these: there
+// the watcher looks at the store itself.
 //
 // Threads: callbacks come from RocksDB's threads and from writers, without the store's mutex; a
 // mutex keeps them apart from one another and from the methods, which belong to the thread that
@@ -31,7 +31,7 @@ class Watcher final : public rocksdb::EventListener {
   // The store is open, and about to be closed: looks are taken in between.
   void Attach(rocksdb::DB* db);
   void Detach();
-  // The store is closed: jobs and stalls that did not end are told as such.
+  // The store is closed: jobs and stalls that did not end are reported as such.
   void Finish();
 
   // Appends what was seen, after one more look.

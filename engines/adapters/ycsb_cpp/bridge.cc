@@ -21,7 +21,7 @@ constexpr const char* kBinding = KVDYNO_YCSB_BINDING;
 constexpr const char* kTable = "usertable";
 constexpr const char* kField = "field0";
 
-// The bindings' own static store, as far as we can tell.
+// The bindings' own static store, as far as can be seen.
 std::atomic<bool> process_has_store = false;
 
 std::string Where(const char* operation) { return std::string(operation) + " ycsb-" + kBinding; }

@@ -290,8 +290,8 @@ class Repair {
     return Status::Ok();
   }
 
-  // The count of unclean ends begins anew, with all rows in the first epoch. Numbers go on, so that
-  // nothing that was left in the ring can be taken for a later write.
+  // The count of unclean ends begins again, with all rows in the first epoch. Numbers go on, so
+  // that nothing that was left in the ring can be taken for a later write.
   Status Install() {
     ManifestState state;
     Status status = writer_.Finish(&state);
@@ -307,7 +307,7 @@ class Repair {
     return status;
   }
 
-  // The files of before, but for CURRENT, which has been replaced.
+  // The old files, but for CURRENT, which has been replaced.
   bool IsOld(const std::string& name) const {
     uint64_t number = 0;
     if (ParseManifestName(name, &number)) return number != manifest_number_;

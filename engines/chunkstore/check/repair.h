@@ -1,8 +1,8 @@
 // Repair: makes a store that opens out of what can be read of one that does not.
 // Reads all entries that it finds, keeps the newest of each key, and writes them to new segments
-// under a new manifest. The files of before are moved to a folder lost/ (lost-2/ …) once the new
+// under a new manifest. The old files are moved to a folder lost/ (lost-2/ …) once the new
 // ones are durable, so that nothing is destroyed; it takes as much free space as the store holds.
-// Versions are made anew, all of the first epoch.
+// Versions are new, all of the first epoch.
 // The caller holds the directory's lock. One thread.
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace chunkstore {
 
-// Of the folder for the files of before the nth repair: "lost", "lost-2", …
+// Of the folder for the files that the nth repair replaces: "lost", "lost-2", …
 std::string LostFolderName(int nth);
 bool IsLostFolderName(std::string_view name);
 

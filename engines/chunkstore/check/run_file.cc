@@ -26,7 +26,7 @@ bool SkipEntry(std::string_view bytes, size_t* at) {
   return !reader.failed() && (type == EntryType::kValue || type == EntryType::kDeletion);
 }
 
-// The length of the block that the bytes begin with, 0 if there is none. A block does not tell its
+// The length of the block that the bytes begin with, 0 if there is none. A block does not store its
 // length: it ends where as many offsets follow as entries went before, with the right checksum.
 size_t BlockLength(std::string_view bytes) {
   size_t end = 0;

@@ -76,7 +76,7 @@ class Slots {
     slots_[slot].epoch.store(0, std::memory_order_release);
   }
   bool TryEnter(size_t slot, uint64_t epoch);
-  uint64_t OldestEpochInside() const;  // UINT64_MAX: nobody
+  uint64_t OldestEpochInside() const;  // UINT64_MAX: none
 
   std::array<Slot, kSlots> slots_;
   alignas(64) std::atomic<uint64_t> epoch_{1};  // rises with every Retire

@@ -1,5 +1,5 @@
 // Chunk, Funk and ChunkMap: a key range, its files, and the way from a key to its chunk.
-// All three are read without locks by whoever is pinned (concurrency/slots.h) and replaced by
+// All three are read without locks by pinned threads (concurrency/slots.h) and replaced by
 // background work, which retires what it replaced. They own no policy and do no input/output.
 #pragma once
 

@@ -4,8 +4,8 @@
 //
 // What makes a read whole while background work moves entries: it loads the stage list first, then
 // the chunk map, then the chunk's munk or funk. A flush installs a stage's entries in the funks,
-// refreshes cached rows, and only then takes the stage off the list: whoever misses the stage finds
-// the funk.
+// refreshes cached rows, and only then takes the stage off the list: a reader that misses the stage
+// finds the funk.
 #pragma once
 
 #include <functional>
@@ -28,8 +28,8 @@ class Reader {
   // At a version that the caller holds, with no pending writes at or below it.
   Status GetAt(std::string_view key, Version version, bool fill_cache, std::string* value);
 
-  // Each key as by GetAt; values and statuses are as long as keys. Blocks on disk are read together,
-  // if they may fill the cache.
+  // Each key as by GetAt; values and statuses are as long as keys. Blocks on disk are read
+  // together, if they may fill the cache.
   void MultiGetAt(const std::vector<std::string_view>& keys, Version version, bool fill_cache,
                   std::vector<std::string>* values, std::vector<Status>* statuses);
 

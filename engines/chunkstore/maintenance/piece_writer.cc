@@ -36,9 +36,9 @@ Status PieceWriter::Finish(const std::string& end) {
   return Status::Ok();
 }
 
-// The rows from next_ on, about as many bytes as told; versions of a key stay together. A remainder
-// that is too small for a piece of its own goes along when no more rows come. `behind` is the key
-// at which the rows after the held ones begin.
+// The rows from next_ on, about as many bytes as asked for; versions of a key stay together. A
+// remainder that is too small for a piece of its own goes along when no more rows come. `behind` is
+// the key at which the rows after the held ones begin.
 Status PieceWriter::WritePiece(uint64_t piece_bytes, std::string_view behind, bool no_more) {
   RunBuilder builder(segment_, state_.options.block_size, false);
   const size_t first = next_;

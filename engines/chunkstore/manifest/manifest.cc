@@ -160,8 +160,8 @@ Status Manifest::BeginFile() {
   if (status.ok()) {
     status = ReplaceFile(files_, directory_, kCurrentName, EncodeCurrent(number));
     if (!status.ok()) {
-      // Did the rename happen? If so, or if nobody knows, either file may be the one that the next
-      // Open reads, and going on with one of them could lose edits.
+      // Did the rename happen? If so, or if that is unknown, either file may be the one that the
+      // next Open reads, and going on with one of them could lose edits.
       uint64_t named = 0;
       const Status read = ReadCurrent(files_, directory_, &named);
       const bool unchanged = number_ == 0 ? read.not_found() : read.ok() && named == number_;
@@ -253,7 +253,7 @@ Status Manifest::AppendFrame(std::string_view edit, bool sync) {
   return status;
 }
 
-// After a failed append nobody knows what the file's end holds. It is cut off, and the next Apply
+// After a failed append it is unknown what the file's end holds. It is cut off, and the next Apply
 // begins a new file.
 void Manifest::CutTail() {
   file_.reset();

@@ -1,5 +1,5 @@
 // Manifest: which chunks there are, and which runs hold them. The only authority on what is live.
-// A file of checksummed edits, begun anew (with the whole state as its first edits) at every Open
+// A file of checksummed edits, begun again (with the whole state as its first edits) at every Open
 // and when it has grown to several times the state; the file CURRENT names it and is replaced by
 // rename. Knows runs by reference only. One writer at a time; state() belongs to that writer.
 //

@@ -179,7 +179,7 @@ bool SkipList::Insert(const Entry& entry) {
   RaiseHeight(height);
   Node* node = NewNode(target, entry, height);
   // From the bottom up: a node that a search meets on some level is on all levels below. Each link
-  // is published by a release, so whoever follows it sees the whole node.
+  // is published by a release, so a reader that follows it sees the whole node.
   for (int level = 0; level < height; ++level) {
     for (;;) {
       node->link(level)->store(after[level], std::memory_order_relaxed);

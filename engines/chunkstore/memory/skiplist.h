@@ -17,7 +17,7 @@ namespace chunkstore {
 
 class SkipList {
  public:
-  // `shared`: what all inserted keys begin with, so that eight bytes beyond it tell most apart.
+  // `shared`: what all inserted keys begin with, so that eight bytes beyond it distinguish most.
   // Must outlive the list.
   explicit SkipList(Arena* arena, std::string_view shared = {});
 

@@ -1,5 +1,5 @@
 // Backup: copies the runs of a moment into a store of its own, in a directory that holds nothing.
-// Knows runs as bytes. One thread; whoever calls keeps the runs on disk.
+// Knows runs as bytes. One thread; the caller keeps the runs on disk.
 #pragma once
 
 #include <functional>

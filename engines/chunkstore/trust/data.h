@@ -1,6 +1,6 @@
 // Keys, values and options for the checkers.
-// Owns the spelling of test values: a value tells which write made it, so that a reader can judge
-// it alone. Knows no checker. Pure but for ScratchDirectory.
+// Owns the spelling of test values: a value names the write that made it, so that a reader can
+// judge it alone. Knows no checker. Pure but for ScratchDirectory.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,7 @@ class KeySpace {
   size_t size() const { return keys_.size(); }
   const std::string& operator[](size_t rank) const { return keys_[rank]; }
   size_t LowerBound(std::string_view key) const;  // rank of the first key at or after
-  // size() for a key of nobody.
+  // size() for a key that no row has.
   size_t Find(std::string_view key) const;
 
  private:

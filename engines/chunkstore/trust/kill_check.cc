@@ -1,6 +1,6 @@
 // CheckKill: a child process writes with several threads until it is killed; the parent reopens.
 // Operation n of thread t is a function of seed, t and n, so that the parent can replay what the
-// child did; the child tells through shared memory how far it has come.
+// child did; the child reports its progress through shared memory.
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -21,7 +21,7 @@ namespace {
 constexpr size_t kMostThreads = 16;
 constexpr size_t kKeysPerThread = 500;
 
-// What the child tells; one cache line a thread. Plain memory shared by fork.
+// What the child reports; one cache line a thread. Plain memory shared by fork.
 struct Progress {
   struct alignas(64) Line {
     std::atomic<uint64_t> issued;

@@ -1,4 +1,4 @@
-// Possible: for each key the values that a store may hold when some writes failed, for then nobody
+// Possible: for each key the values that a store may hold when some writes failed, for then no one
 // knows whether they happened. Knows no store. One thread.
 #pragma once
 

@@ -12,7 +12,7 @@
 namespace chunkstore::testing {
 namespace {
 
-// Mapping a file reads nothing in; mincore tells what is there already.
+// Mapping a file reads nothing in; mincore reports what is there already.
 uint64_t CachedBytesOfFile(const std::string& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return 0;  // removed meanwhile

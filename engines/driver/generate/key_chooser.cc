@@ -135,7 +135,7 @@ class LatestChooser : public KeyChooser {
   }
 
  private:
-  // Distances to prepare, so that a growing store seldom makes them anew.
+  // Distances to prepare, so that a growing store seldom makes them again.
   static uint64_t Reach(uint64_t count) { return count + count / 4 + 1; }
 
   KeyCount key_count_;

@@ -1,8 +1,8 @@
 // New keys of a run, handed out and acknowledged without a lock. Shared by all clients; each
 // owns its slot.
 //
-// A client announces a lower bound before it takes an index. Hence whoever reads `next_` first
-// and the slots afterwards misses no index below `next_` that is still in flight.
+// A client announces a lower bound before it takes an index. Hence a reader of `next_` that comes
+// first and the slots afterwards misses no index below `next_` that is still in flight.
 #include "load/key_sequence.h"
 
 #include <algorithm>

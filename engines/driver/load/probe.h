@@ -1,7 +1,7 @@
 // Probe: writes one small record again and again at a fixed rate, whatever the clients do, and so
 // sees each stretch in which no write comes through, whether or not an engine counts it.
-// Owns its session and one thread while it works; tells slow writes to an EventLog and an engine's
-// error to the stop signal.
+// Owns its session and one thread while it works; reports slow writes to an EventLog and an
+// engine's error to the stop signal.
 //
 // The record lies below all keys of the workload: no scan and no check of data meets it, it makes
 // no key of theirs popular, and its writes are a few bytes each.
@@ -26,7 +26,7 @@ class Probe {
   // Keys of a workload begin with a character above this one.
   static constexpr std::string_view kKey = "!probe";
 
-  // Seconds between intended writes, and from which duration of the call on one is told as an
+  // Seconds between intended writes, and from which duration of the call on one is reported as an
   // event.
   struct Pace {
     double interval = 0;

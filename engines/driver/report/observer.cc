@@ -159,8 +159,8 @@ void Observer::Tell(Clock::time_point now, bool last) {
   }
 }
 
-// Whether a row told now would leave the phase's last one less than half an interval: too little
-// to tell a rate from. The last row then covers both.
+// Whether a row written now would leave the phase's last one less than half an interval: too little
+// for a rate. The last row then covers both.
 bool Observer::NearlyOver(Clock::time_point now) const {
   if (phase_->limits.seconds <= 0) return false;
   const double left = phase_->limits.seconds - SecondsBetween(phase_->started, now);
@@ -179,7 +179,7 @@ void Observer::TellRow(Clock::time_point now, double seconds) {
   phase_->interval->Reset();
 }
 
-// Taken also where nobody wants them, so that they do not pile up.
+// Taken also where nothing uses them, so that they do not pile up.
 void Observer::TellEvents() {
   const std::vector<Event> events = sampler_->TakeEvents();
   if (events_ != nullptr) events_->Append(events);

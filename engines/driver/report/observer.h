@@ -54,7 +54,7 @@ class Observer {
  private:
   using Clock = std::chrono::steady_clock;
 
-  // Something that is told again and again.
+  // Something that is reported again and again.
   struct Pulse {
     explicit Pulse(double seconds);
     void Restart(Clock::time_point now);

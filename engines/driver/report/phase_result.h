@@ -39,7 +39,7 @@ struct Metric {
   std::string unit;
 };
 
-// Every metric of docs/formats.md that can be told of this phase.
+// Every metric of docs/formats.md that this phase has.
 std::map<std::string, Metric> MetricsOf(const PhaseResult& phase);
 
 }  // namespace kvdyno

@@ -18,7 +18,7 @@ namespace kvdyno {
 
 class Series {
  public:
-  // `sample` tells which counters have columns. Truncates the file.
+  // `sample` shows which counters have columns. Truncates the file.
   static Status Create(const std::string& path, const TallyShape& shape,
                        const std::vector<Counter>& sample, std::unique_ptr<Series>* series);
 

@@ -16,7 +16,7 @@ std::string_view Trim(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(kBlank) - begin + 1);
 }
 
-// True when the table has the name; *status then tells how setting it went.
+// True when the table has the name; *status is then how setting it went.
 bool SetIn(const std::vector<OptionDescriptor>& options, std::string_view name,
            std::string_view shown_name, std::string_view text, Status* status) {
   for (const OptionDescriptor& option : options) {

@@ -102,7 +102,7 @@ struct Settings {
 
   uint64_t value_bytes() const { return static_cast<uint64_t>(field_count) * field_length; }
 
-  // InvalidArgument for what no single property can tell: combinations that mean nothing.
+  // InvalidArgument for what no single property shows: combinations that mean nothing.
   // `engine_name` is that of this binary.
   Status Check(const std::string& engine_name) const;
 

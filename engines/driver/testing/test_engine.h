@@ -29,7 +29,7 @@ struct TestEngine {
   uint64_t debt_when_settled = 0;
   bool keeps_debt = false;                          // whatever it is asked for
   std::vector<std::optional<uint64_t>> settled_to;  // each settle's bound
-  // What the engine has to tell; taken by the driver.
+  // Events of the engine; the driver takes them.
   EventLog events;
   // A key that scans leave out.
   std::string skipped;

@@ -145,7 +145,7 @@ chunkstore_code chunkstore_delete(chunkstore_store* store, chunkstore_durability
                                   const char* key, size_t key_size, char** error);
 
 /* Writes that happen together, or after a crash not at all. Free with chunkstore_batch_free; may be
- * written again, and cleared and filled anew. */
+ * written again, and cleared and filled again. */
 chunkstore_batch* chunkstore_batch_new(void);
 void chunkstore_batch_free(chunkstore_batch* batch);
 void chunkstore_batch_put(chunkstore_batch* batch, const char* key, size_t key_size,

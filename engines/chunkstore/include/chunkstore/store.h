@@ -45,8 +45,9 @@ class WriteBatch {
 };
 
 struct WriteOptions {
-  // What this write promises once it has returned; none: what Options::durability promises. kSync in
-  // a store without a staging file (Options::durability kNone), like kAsync there, flushes the ring.
+  // What this write promises once it has returned; none: what Options::durability promises. kSync
+  // in a store without a staging file (Options::durability kNone), like kAsync there, flushes the
+  // ring.
   std::optional<Durability> durability;
 };
 
@@ -128,7 +129,7 @@ class Store {
   // when another process (or store) holds it; Unsupported for another format version, which it
   // names; Corruption for damage, with file and offset (Repair may help); InvalidArgument for an
   // option out of range; ReadOnly for the 65,536th opening since a store was made (or repaired)
-  // that finds it not closed: a read-only open still works, and Repair begins the count anew.
+  // that finds it not closed: a read-only open still works, and Repair begins the count again.
   static Status Open(const Options& options, const std::string& directory,
                      std::unique_ptr<Store>* store);
   // Salvages what is readable of a store that does not open, and leaves a store that does. The

@@ -47,7 +47,7 @@ class Session {
   // Writes, whether or not the key exists (a blind update).
   virtual Status Put(std::string_view key, std::string_view value) = 0;
 
-  // Writes a key that the caller believes to be new. Engines that tell the two apart override it.
+  // Writes a key that the caller believes to be new. Engines that distinguish the two override it.
   virtual Status Insert(std::string_view key, std::string_view value) { return Put(key, value); }
 
   // Deleting a key that does not exist is Ok.
@@ -136,7 +136,7 @@ class Adapter {
   virtual void Sample(std::vector<Counter>* counters) = 0;
 
   // Appends the events that ended since the last call. Called every second while work goes on, and
-  // once more after Close, when those that had not ended are told too.
+  // once more after Close, when those that had not ended are reported too.
   virtual void TakeEvents(std::vector<Event>* /*events*/) {}
 
   // Releases the store; sessions are gone by then. Called once after an Open that succeeded, also

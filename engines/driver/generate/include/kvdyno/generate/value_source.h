@@ -23,8 +23,8 @@ struct ValueSpec {
 // random bytes), then prepared random bytes under a mask of 8 bytes that follows from the checksum,
 // so that no two values have a sequence in common, then zeros: as many as the compressibility asks
 // for. Every byte follows from the spec, the key index and the sequence.
-// A value shorter than the stamp is the beginning of the stamp of sequence 0: it still tells keys
-// apart, as far as its length allows, but not one version from the next.
+// A value shorter than the stamp is the beginning of the stamp of sequence 0: it still
+// distinguishes keys apart, as far as its length allows, but not one version from the next.
 class ValueSource {
  public:
   explicit ValueSource(const ValueSpec& spec);

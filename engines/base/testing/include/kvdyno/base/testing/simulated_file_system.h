@@ -29,7 +29,7 @@ class SimulatedFileSystem final : public FileSystem {
   explicit SimulatedFileSystem(uint64_t seed);
   ~SimulatedFileSystem() override;
 
-  // The power goes: open files and mappings of before answer with errors from now on (mapped stores
+  // The power goes: files and mappings that were open answer with errors from now on (mapped stores
   // go nowhere), locks are gone, and what remains on disk is decided. May be called while other
   // threads are inside.
   void LosePower(Loss loss);
