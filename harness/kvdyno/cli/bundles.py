@@ -47,7 +47,7 @@ def export(
     uncapped: UncappedOption = False,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="<experiment>-<profile>.tar.gz if not given."),
+        typer.Option("--output", "-o", metavar="FILE", help="EXPERIMENT-PROFILE.tar.gz if not given."),
     ] = None,
     results: ResultsOption = None,
     json: JsonOption = False,

@@ -175,7 +175,7 @@ def rerun(
     experiment and the engines are those of this checkout. What differs from then is listed: builds, options,
     the machine.
 
-    Example: `kvdyno rerun 3f9c12ab77de`
+    Example: `kvdyno rerun 3f9c12`
     """
     here = project(results=results, data=data)
     before = stored_run(here, run)
