@@ -51,11 +51,11 @@ lint: venv  ## Check formats, lints, types and layers
 	@git ls-files 'engines/*.cc' 'engines/*.h' | xargs .venv/bin/clang-format --dry-run -Werror
 
 tidy: venv build/build.ninja  ## Search the C++ sources for mistakes with clang-tidy (minutes)
-	@git ls-files 'engines/*.cc' | grep -v -e _test.cc -e /conformance/ -e /testing/ -e /trust/ | \
+	@git ls-files 'engines/*.cc' | grep -v -e _test.cc -e /conformance/ -e /testing/ -e /trust/ -e /python/ | \
 	  xargs -P $(JOBS) -n 4 .venv/bin/clang-tidy -p build --quiet 2>/dev/null
 
 locks: venv build/build.ninja  ## Check with clang that what locks guard is used under them
-	@git ls-files 'engines/base/*.cc' 'engines/chunkstore/*.cc' | grep -v -e _test.cc -e /testing/ -e /trust/ -e /fuzz/ | \
+	@git ls-files 'engines/base/*.cc' 'engines/chunkstore/*.cc' | grep -v -e _test.cc -e /testing/ -e /trust/ -e /fuzz/ -e /python/ | \
 	  xargs -P $(JOBS) -n 4 .venv/bin/clang-tidy -p build --quiet --checks='-*,clang-diagnostic-thread-safety*,modernize-use-override' \
 	    --extra-arg=-Wthread-safety --extra-arg=-Wno-deprecated-declarations 2>/dev/null
 
