@@ -23,7 +23,7 @@ class AtAdapter final : public rocks::RocksFamily {
   }
 
   // The limiter does not announce that it retuned itself, which it does about every ten seconds:
-  // whoever samples sees that its rate is another one.
+  // samples show the new rate.
   void Sample(std::vector<Counter>* counters) override {
     RocksFamily::Sample(counters);
     const int64_t rate = limiter_->GetBytesPerSecond();

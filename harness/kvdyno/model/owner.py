@@ -3,7 +3,7 @@
 A process id means one process only with its start time, and only within its PID namespace: a harness in a
 container and one outside see other ids. Cgroups, containers and work folders carry all three in their names.
 An owner also locks its folders. Every namespace sees the lock, and the kernel frees it when the owner exits.
-So a later sweep can tell the leftovers of a killed harness from the belongings of a living one.
+So a later sweep removes what a killed harness left, and nothing of a living one.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 `LocalRunner` executes runs; `tidy` removes what killed ones left; `choose_warden` says how this machine
 confines processes, `cgroup_root` where; `Surveyor` reads the environment; `frequency_set` holds governor and
-turbo; `take_gauges` and `offered_counters` show a doctor what runs would be told. The rest is private to this
+turbo; `take_gauges` and `offered_counters` show a doctor what runs would record. The rest is private to this
 package.
 """
 

@@ -275,7 +275,7 @@ def _options(
 
 
 def _foreign_mistake(name: str, text: str, *, engine: Engine) -> str | None:
-    """What is wrong with an option that nobody describes; None if it reaches the binding as one line."""
+    """What is wrong with an option that no driver describes; None if it reaches the binding as one line."""
     if owners_of_option(name, [engine]):
         return f"{name}: expected a name without the engine's" + option_hint(name, [engine])
     if _OPTION_NAME.fullmatch(name) is None:

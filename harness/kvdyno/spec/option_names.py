@@ -1,7 +1,7 @@
 """Options of engines where their full names stand: what a person meant by "leveldb.cache_size".
 
 An experiment writes options below their engine, without a prefix. A binding of YCSB-cpp has options that
-nobody describes, and a compiled one answers to a longer name than upstream gave it.
+no driver describes, and a compiled one answers to a longer name than upstream gave it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """One sweep a machine: two would measure each other. One sweep a folder: it alone may tidy up there.
 
-What tells sweeps apart is what they share. A container sees another /run/lock, but the same data folder,
+Sweeps exclude each other by what they share. A container sees another /run/lock, but the same data folder,
 records or cgroups; so a sweep locks all of these.
 """
 

@@ -1,4 +1,6 @@
-"""Owners in several PID namespaces: what a living one has stays, whoever looks; what a dead one left goes."""
+"""Owners in several PID namespaces: a sweep in any of them keeps what a living owner has, and removes what a
+dead one left.
+"""
 
 from __future__ import annotations
 
@@ -111,12 +113,12 @@ def test_a_proc_of_another_namespace_proves_no_death(
 def test_a_living_sweep_of_another_namespace_stays_until_it_is_dead(
     apart: tuple[str, ...], project: Project, sink: Sink, loaded_point: Point, tmp_path: Path
 ) -> None:
-    told = tmp_path / "driver.pid"
-    hanging = Run(replace(loaded_point, properties={"fake": "hang", "fake.pid": str(told)}), 1)
+    pid_file = tmp_path / "driver.pid"
+    hanging = Run(replace(loaded_point, properties={"fake": "hang", "fake.pid": str(pid_file)}), 1)
     with start_harness(tmp_path, (project, hanging, not can_cap(), ["local"]), before=apart) as harness:
         assert harness.stdout
         for line in harness.stdout:
-            if "measure" in line and told.exists():
+            if "measure" in line and pid_file.exists():
                 break
         try:
             [work] = (project.data / "work").iterdir()

@@ -217,8 +217,13 @@ nb::dict Repair(const std::string& directory, const Texts& texts) {
 }
 
 nb::dict Statistics(chunkstore::Store& store) {
+  std::vector<chunkstore::Statistic> found;
+  {
+    const Unlocked unlocked;
+    found = store.GetStatistics();
+  }
   nb::dict statistics;
-  for (const chunkstore::Statistic& each : store.GetStatistics()) {
+  for (const chunkstore::Statistic& each : found) {
     statistics[each.name.c_str()] = each.value;
   }
   return statistics;

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import chunkstore
@@ -163,7 +163,7 @@ def test_errors_say_what_and_where(store: chunkstore.Store, tmp_path: Path) -> N
     with pytest.raises(chunkstore.InvalidArgumentError, match="65536"):
         store[b"k" * 70_000] = b""
     with pytest.raises(TypeError):
-        store["text"] = b""  # type: ignore[index]
+        store["text"] = b""  # type: ignore[index]  # the mistake that is tested
     store.close()
     with pytest.raises(chunkstore.InvalidArgumentError, match="closed"):
         store[b"a"]
@@ -197,8 +197,47 @@ def test_iterators_and_snapshots_may_outlive_the_store(tmp_path: Path) -> None:
     snapshot.release()
 
 
-def test_threads_run_beside_a_call(store: chunkstore.Store) -> None:
-    """A thread that counts goes on while others are inside the store."""
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda store: store.get(b"a"),
+        lambda store: store.put(b"a", b"1"),
+        lambda store: store.multi_get([b"a"]),
+        list,
+        lambda store: store.flush(),
+        lambda store: store.statistics(),
+    ],
+)
+def test_calls_release_the_interpreters_lock(
+    store: chunkstore.Store, call: Callable[[chunkstore.Store], object]
+) -> None:
+    """Where no thread is made to give the lock up, another one runs only when a call releases it."""
+    store[b"a"] = b"1"
+    begin = threading.Event()
+    ran: list[bool] = []
+
+    def wait_and_run() -> None:
+        begin.wait()
+        ran.append(True)
+
+    thread = threading.Thread(target=wait_and_run)
+    thread.start()
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1000)
+    try:
+        begin.set()
+        for _ in range(100_000):
+            call(store)
+            if ran:
+                break
+    finally:
+        sys.setswitchinterval(interval)
+    found = bool(ran)
+    thread.join()
+    assert found
+
+
+def test_threads_may_share_a_store(store: chunkstore.Store) -> None:
     stop = threading.Event()
     failures: list[BaseException] = []
 

@@ -9,7 +9,7 @@ Keys and values are bytes. A store is a mapping and a context manager:
         for key, value in store.scan(b"a", b"b"):
             print(key, value)
 
-Every call may come from any thread, and releases the interpreter's lock.
+Every call may come from any thread, and releases the interpreter's lock while it works in the store.
 """
 
 from ._native import SharedBudget, version

@@ -176,12 +176,12 @@ class Store(Reads, MutableMapping[bytes, bytes]):
 
     def verify(self) -> Check:
         """Reads every block and compares it with its checksum."""
-        return Check(**self._store.verify())  # type: ignore[arg-type]
+        return Check(**self._store.verify())
 
     @property
     def recovery(self) -> Recovery:
         """What opening found."""
-        return Recovery(**self._store.recovery())  # type: ignore[arg-type]
+        return Recovery(**self._store.recovery())
 
     def statistics(self) -> dict[str, float]:
         """The store's own numbers, by name; docs/chunkstore.md lists them with their units."""
@@ -222,7 +222,7 @@ def open(
 
 def repair(directory: str | os.PathLike[str], **options: Option) -> Check:
     """Salvages what is readable of a store that does not open, and leaves one that does."""
-    return Check(**_native.repair(os.fspath(directory), _texts(options)))  # type: ignore[arg-type]
+    return Check(**_native.repair(os.fspath(directory), _texts(options)))
 
 
 def destroy(directory: str | os.PathLike[str]) -> None:
