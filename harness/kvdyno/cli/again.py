@@ -11,7 +11,7 @@ from kvdyno.model.results import Analysis
 from kvdyno.model.versions import versioned
 
 _ONCE_ONLY = ("--json", "--force", "--wait")
-_BUILDS_OF = "--builds-of"
+_OF_REPORTS = ("--builds-of", "--compare")
 
 
 def commands_again(arguments: Sequence[str], *, plan: Plan, found: Analysis) -> list[str]:
@@ -52,9 +52,9 @@ def _engines(plan: Plan) -> Iterator[str]:
 def _run(arguments: Sequence[str], plan: Plan) -> Iterator[str]:
     words = iter(arguments)
     for word in words:
-        if word == _BUILDS_OF:
+        if word in _OF_REPORTS:
             next(words)
-        elif word not in _ONCE_ONLY and not word.startswith(f"{_BUILDS_OF}="):
+        elif word not in _ONCE_ONLY and word.partition("=")[0] not in _OF_REPORTS:
             yield word
     unnamed = {choice.label for choice in plan.experiment.engines if choice.runner is None}
     runners = {point.engine.runner for point in plan.points if point.axes["engine"] in unnamed}

@@ -207,6 +207,14 @@ def report(
         str | None,
         typer.Option("--builds-of", metavar="SWEEP", help="Records of the builds that this sweep measured."),
     ] = None,
+    compare: Annotated[
+        str | None,
+        typer.Option(
+            "--compare",
+            metavar="OTHER",
+            help="Show these records beside: a sweep's id, or another results folder.",
+        ),
+    ] = None,
     cache: CacheOption = None,
     uncapped: UncappedOption = False,
     results: ResultsOption = None,
@@ -226,12 +234,14 @@ def report(
     warn_of(pipeline.corrupt(here, whole))
     for note in recorded.notes:
         error_console.print(f"note: {note}", soft_wrap=True)
-    found = pipeline.analyse(here, whole, records=recorded.records.values())
+    records = recorded.records.values()
+    found = pipeline.analyse(here, whole, records=records)
     paths = pipeline.write_report(
         here,
         found,
         whole.experiment,
         commands=commands_again(sys.argv[2:], plan=whole, found=found),
+        earlier=pipeline.earlier(here, compare, records=records) if compare else None,
         partial=recorded.partial,
         uncapped=uncapped,
     )

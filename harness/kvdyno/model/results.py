@@ -283,6 +283,20 @@ class Comparison:
 
 
 @dataclass(frozen=True)
+class Earlier:
+    """Other records of an analysis' points: a sweep, or a results folder, `name` as the reader named it.
+
+    In `comparison` they are `before`, and the records of the analysis `after`. `started_at` and `ended_at`
+    are theirs.
+    """
+
+    name: str
+    comparison: Comparison
+    started_at: str
+    ended_at: str
+
+
+@dataclass(frozen=True)
 class SummaryRow:
     """One point in one line, texts ready to print: `value` with unit, `interval`, `ratio` to the baseline."""
 

@@ -7,7 +7,7 @@ the machine itself.
 from kvdyno.runner import Frequency
 
 from .bundles import Imported, export_bundle, import_bundle
-from .conclusions import analyse, compare, fill_prose, query, summarise, write_report
+from .conclusions import analyse, compare, earlier, fill_prose, query, summarise, write_report
 from .machine import clean, examine
 from .planning import Request, demand_memory, make_plan
 from .recorded import Recorded, find_recorded
@@ -31,6 +31,7 @@ __all__ = [
     "compare",
     "corrupt",
     "demand_memory",
+    "earlier",
     "examine",
     "export_bundle",
     "fill_prose",

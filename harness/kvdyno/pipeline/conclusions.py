@@ -15,10 +15,12 @@ from kvdyno.model.experiment import Experiment
 from kvdyno.model.point import Plan
 from kvdyno.model.project import Project
 from kvdyno.model.record import Record
-from kvdyno.model.results import Analysis, Comparison, ReportPaths, Summary
+from kvdyno.model.results import Analysis, Comparison, Earlier, ReportPaths, Summary
 from kvdyno.store import RunIndex, RunStore
 
 from .noise import host_noise
+
+_COMPARE = "kvdyno report --compare"
 
 
 def analyse(project: Project, whole: Plan, *, records: Iterable[Record]) -> Analysis:
@@ -38,6 +40,7 @@ def write_report(
     experiment: Experiment,
     *,
     commands: Sequence[str],
+    earlier: Earlier | None = None,
     partial: bool = False,
     uncapped: bool = False,
 ) -> ReportPaths:
@@ -50,7 +53,7 @@ def write_report(
 
     words = (experiment.name, experiment.profile.name, "partial" * partial, "uncapped" * uncapped)
     out = project.reports / "-".join(filter(None, words))
-    paths = report.write_report(found, experiment, out=out, commands=commands)
+    paths = report.write_report(found, experiment, out=out, commands=commands, earlier=earlier)
     _remove_stale({*paths.figures, *paths.tables}, folders=(out / "figures", out / "tables"))
     return paths
 
@@ -89,16 +92,44 @@ def compare(project: Project, before: str, after: str) -> Comparison:
     return analysis.compare(_record_set(project, before), _record_set(project, after))
 
 
-def _record_set(project: Project, name: str) -> list[Record]:
+def earlier(project: Project, name: str, *, records: Iterable[Record]) -> Earlier:
+    """The records of a sweep, or of a results folder, beside those of a report.
+
+    Raises UsageError if `name` names no records, or none of the report's points but its own.
+    """
+    from kvdyno import analysis
+
+    mine = list(records)
+    own = {record.run_id for record in mine}
+    others = [record for record in _record_set(project, name, labels=False) if record.run_id not in own]
+    compared = analysis.compare(others, mine)
+    if not compared.matched:
+        raise UsageError(
+            f"{name!r} has no other runs of this report's points",
+            where=_COMPARE,
+            remedy="`kvdyno show` lists the records",
+        )
+    return Earlier(
+        name=name,
+        comparison=compared,
+        started_at=min(record.started_at for record in others),
+        ended_at=max(record.ended_at for record in others),
+    )
+
+
+def _record_set(project: Project, name: str, *, labels: bool = True) -> list[Record]:
     every = list(RunStore(project.runs).records())
-    chosen = [r for r in every if name in (r.sweep_id, r.point.label)]
+    chosen = [r for r in every if name == r.sweep_id or (labels and name == r.point.label)]
     if not chosen and Path(name).is_dir():
         chosen = list(RunStore(Path(name) / project.runs.name).records())
     if not chosen:
-        known = sorted({r.sweep_id for r in every} | {r.point.label for r in every})
+        known = sorted({r.sweep_id for r in every} | {r.point.label for r in every if labels})
+        expected = (
+            "a sweep, an engine's label or a results folder" if labels else "a sweep or a results folder"
+        )
         raise UsageError(
-            f"no records of {name!r}: expected a sweep, an engine's label or a results folder",
-            where="kvdyno compare",
+            f"no records of {name!r}: expected {expected}",
+            where="kvdyno compare" if labels else _COMPARE,
             remedy=f"known: {', '.join(known) or 'none yet; run an experiment first'}",
         )
     return chosen

@@ -8,7 +8,7 @@ from pathlib import Path
 from kvdyno.errors import StoreError
 from kvdyno.model.experiment import Experiment, FigureSpec, TableSpec
 from kvdyno.model.figure_options import words_of
-from kvdyno.model.results import Analysis, ReportPaths
+from kvdyno.model.results import Analysis, Earlier, ReportPaths
 
 from .figures import check_figures, draw_figure
 from .html import render_html
@@ -21,11 +21,17 @@ _TABLE_FORMS = {"md": to_markdown, "tex": to_latex, "csv": to_csv}
 
 
 def write_report(
-    analysis: Analysis, experiment: Experiment, *, out: Path, commands: Sequence[str]
+    analysis: Analysis,
+    experiment: Experiment,
+    *,
+    out: Path,
+    commands: Sequence[str],
+    earlier: Earlier | None = None,
 ) -> ReportPaths:
     """Write `out`/report.html, `out`/figures/<id>.{pdf,svg,png} and `out`/tables/<id>.{md,tex,csv}.
 
-    Beside the tables, _overall.csv has ratios over all points and _points.csv those of each point.
+    Beside the tables, _overall.csv has ratios over all points and _points.csv those of each point. With
+    `earlier`, the page shows those records beside these, and _earlier.csv has all of that comparison.
 
     Figures and tables of which no record has a value are left out, and named instead. Each file appears whole
     or not at all.
@@ -45,7 +51,13 @@ def write_report(
         *(_absence("table", spec) for spec, made in zip(experiment.tables, built, strict=True) if not made),
     )
     page = render_html(
-        analysis, experiment, figures=figures, grids=grids, left_out=left_out, commands=commands
+        analysis,
+        experiment,
+        figures=figures,
+        grids=grids,
+        left_out=left_out,
+        commands=commands,
+        earlier=earlier,
     )
     tables = [
         _write(tables_folder / f"{grid.id}.{suffix}", form(grid))
@@ -54,6 +66,8 @@ def write_report(
     ]
     # No table's id begins so.
     comparisons = {"_overall": analysis.overall, "_points": headline_comparison(analysis)}
+    if earlier:
+        comparisons["_earlier"] = earlier.comparison.rows
     for name, table in comparisons.items():
         if len(table):
             text = table.to_csv(index=False, lineterminator="\n")

@@ -10,10 +10,11 @@ from pathlib import Path
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from kvdyno.model.experiment import Experiment
-from kvdyno.model.results import Analysis
+from kvdyno.model.results import Analysis, Earlier
 from plots.units import axis_text, quantity, three_digits
 
 from . import view
+from .earlier import beside
 from .figures import Drawn
 from .summary import overall_sentences, phases_text, power_loss_text
 from .tables import Grid, heading
@@ -34,6 +35,7 @@ def render_html(
     grids: Sequence[Grid],
     left_out: Sequence[str],
     commands: Sequence[str],
+    earlier: Earlier | None = None,
 ) -> str:
     """The whole page. `left_out` names what no record has values for; `commands` are how to run it all
     again, one a line.
@@ -78,6 +80,7 @@ def render_html(
         confinements=[(c, view.flat_facts(c.details)) for c in analysis.confinements],
         definitions=define(_named_units(analysis)),
         commands=commands,
+        earlier=earlier and beside(earlier, analysis),
     )
 
 

@@ -57,5 +57,19 @@ def test_engines_are_prepared_for_the_runner_that_made_the_records(
 
 
 def test_what_was_asked_for_is_kept_but_for_what_holds_once() -> None:
-    asked = ("x", "--json", "-r", "docker", "--builds-of", "s1", "--force", "--builds-of=s1", "--only", "a b")
+    asked = (
+        "x",
+        "--json",
+        "-r",
+        "docker",
+        "--builds-of",
+        "s1",
+        "--force",
+        "--builds-of=s1",
+        "--compare",
+        "s0",
+        "--compare=s0",
+        "--only",
+        "a b",
+    )
     assert again(*asked, measured=[IMAGE])[-1] == ".venv/bin/kvdyno run x -r docker --only 'a b'"

@@ -6,6 +6,7 @@ import json
 import shutil
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from .conftest import BINARIES, Checkout, make_checkout
@@ -74,6 +75,31 @@ def test_another_build_is_offered_by_the_name_of_its_sweep(elsewhere: Checkout) 
     unknown = elsewhere.kvdyno(*REPORT, "--builds-of", "nosuch")
     assert unknown.status == 2
     assert f"remedy: known: {sweep}" in unknown.err
+
+
+def test_an_earlier_sweep_is_shown_beside_a_later_one(checkout: Checkout) -> None:
+    run = ("run", "tiny", "--uncapped", "--repeat", "1")
+    assert checkout.kvdyno(*run).status == 0
+    before = the_sweep(checkout)
+    assert checkout.kvdyno(*run, "--force", "--only", "workload=c").status == 0
+    answer = checkout.kvdyno(*REPORT, "--json", "--repeat", "1", "--compare", before)
+    assert answer.status == 0, answer.err
+    page = Path(answer.json["report"]).read_text()
+    assert f"Beside {before}" in page
+    assert f"--compare {before}" not in page, "a run compares nothing"
+    rows = pd.read_csv(Path(answer.json["report"]).parent / "tables/_earlier.csv")
+    shown = rows[(rows["metric"] == "throughput") & (rows["phase"] == "run")]
+    assert set(zip(shown["label"], shown["workload"], strict=True)) == {("memory", "c"), ("noop", "c")}
+    assert not shown["paired"].any()
+
+
+def test_what_cannot_stand_beside_a_report_is_refused(elsewhere: Checkout) -> None:
+    unknown = elsewhere.kvdyno(*REPORT, "--compare", "nosuch")
+    assert unknown.status == 2
+    assert "no records of 'nosuch': expected a sweep or a results folder" in unknown.err
+    own = elsewhere.kvdyno(*REPORT, "--compare", the_sweep(elsewhere))
+    assert own.status == 2
+    assert "has no other runs of this report's points" in own.err
 
 
 def test_the_builds_that_are_here_come_first(elsewhere: Checkout) -> None:
