@@ -20,6 +20,7 @@ from kvdyno.model.record import Record
 from kvdyno.model.results import Analysis, Axis, Caution, resolve_label, select_rows
 
 from . import cautions, design, facts, libraries
+from .along import ratios_along
 from .claims import Doubts, Evidence, judge_claims
 from .compare import compare
 from .estimate import estimates
@@ -84,6 +85,10 @@ def analyse(
     doubted = partial(design.doubts, used, plan=plan, runner_named=runner_named)
     evidence = [
         _evidence(spec, estimates=table, ratios=ratios.points, planned=planned, axes=axes, doubted=doubted)
+        if not spec.along
+        else _evidence_along(
+            spec, frame=frame, planned=planned, axes=axes, doubted=doubted, margin=experiment.same_within
+        )
         for spec in experiment.claims
     ]
     wobbling = cautions.wobbling(_named(table, told), _named(steadiness, told), metric=metric)
@@ -172,7 +177,29 @@ def _evidence(
     label = resolve_label(spec.engine, covered)
     other = resolve_label(spec.relative_to, planned) if spec.relative_to else label
     points = int((covered["label"] == label).sum())
-    return Evidence(few_estimates, few_ratios, planned=points, doubts=doubted(labels={label, other}))
+    return Evidence(few_estimates, few_ratios, planned=points, doubts=doubted(label=label, other=other))
+
+
+def _evidence_along(
+    spec: ClaimSpec,
+    *,
+    frame: pd.DataFrame,
+    planned: pd.DataFrame,
+    axes: Sequence[Axis],
+    doubted: Callable[..., Doubts],
+    margin: float,
+) -> Evidence:
+    """What a claim is judged by that compares two values of an axis."""
+    assert spec.steps is not None
+    axis, above, _ = spec.steps
+    covered, rows = (select_rows(table, where=spec.where, axes=axes) for table in (planned, frame))
+    label = resolve_label(spec.engine, covered)
+    own = rows[rows["label"] == label]
+    points = select_rows(covered[covered["label"] == label], where={axis: (above,)}, axes=axes)
+    doubts = doubted(label=label, other=label)
+    return Evidence(
+        own, ratios_along(own, spec, axes=axes, margin=margin), planned=len(points), doubts=doubts
+    )
 
 
 def _name_of(record: Record, *, units: Mapping[str, str]) -> str:

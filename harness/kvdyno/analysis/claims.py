@@ -8,6 +8,9 @@
 - Several claims of one report are adjusted by Holm (verdicts.holm).
 - **Undecided**: else. A point whose numbers are in doubt (lost runs, a grave caution, ...) shows nothing.
 
+Where a claim is about some point ("up to 1.6 times"), the two change places: one point that is shown to be
+inside supports it, and every point must be shown to be outside to contradict it.
+
 Tests are Student's t at 5 %, two-sided, so that a claim about one point that stands alone is supported
 exactly if the 95 % interval lies inside its bounds (the logic of interval tests of equivalence: Schuirmann
 1987).
@@ -20,7 +23,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from kvdyno.model.experiment import AxisValue, ClaimSpec
@@ -34,8 +36,9 @@ Doubts = Callable[[Mapping[str, AxisValue]], str]
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a claim is judged by: rows of `Analysis.estimates` and `Analysis.ratios` restricted to its
-    `where`, and how many points it covers: with points missing it cannot be supported.
+    """What a claim is judged by: rows of `Analysis.estimates` and of ratios (`Analysis.ratios`, or those of
+    along.py) restricted to its `where`, and how many points it covers: with points missing, nothing is shown
+    of every point.
     """
 
     estimates: pd.DataFrame
@@ -48,25 +51,27 @@ def judge_claims(
     specs: Sequence[ClaimSpec], *, evidence: Sequence[Evidence], axes: Sequence[str]
 ) -> tuple[ClaimResult, ...]:
     """The verdicts on all claims of a report."""
-    found = [_measured(spec, seen, axes) for spec, seen in zip(specs, evidence, strict=True)]
-    adjusted = holm([min(_p_inside(c.points), _p_outside(c.points)) for c in found])
+    found = [
+        _Judged(_measured(spec, seen, axes), planned=seen.planned, some=spec.holds_at == "some")
+        for spec, seen in zip(specs, evidence, strict=True)
+    ]
+    adjusted = holm([min(each.p_inside, each.p_outside) for each in found])
     return tuple(
-        _concluded(claim, planned=seen.planned, p=float(p), alone=len(found) == 1)
-        for claim, seen, p in zip(found, evidence, adjusted, strict=True)
+        each.concluded(float(p), alone=len(found) == 1) for each, p in zip(found, adjusted, strict=True)
     )
 
 
 def _measured(spec: ClaimSpec, seen: Evidence, axes: Sequence[str]) -> ClaimResult:
     """The claim with its points, not yet judged."""
     table, value = seen.estimates, "median"
-    if spec.relative_to is not None:
+    if spec.relative_to is not None or spec.along:
         table, value = seen.ratios, "ratio"
-        table = table[table["baseline"] == resolve_label(spec.relative_to, seen.estimates)]
+        table = table[table["baseline"] == resolve_label(spec.relative_to or spec.engine, seen.estimates)]
     table = table[table["label"] == resolve_label(spec.engine, seen.estimates)]
     table = table[(table["metric"] == spec.metric) & (table["phase"] == spec.phase)]
     rows = [{str(name): cell for name, cell in row.items()} for row in table.to_dict("records")]
     points = tuple(_point(row, value=value, axes=axes, spec=spec, doubts=seen.doubts) for row in rows)
-    unit = "ratio" if spec.relative_to else (str(table["unit"].iloc[0]) if len(table) else "")
+    unit = "ratio" if value == "ratio" else (str(table["unit"].iloc[0]) if len(table) else "")
     return ClaimResult(
         id=spec.id,
         text=spec.text,
@@ -82,12 +87,12 @@ def _measured(spec: ClaimSpec, seen: Evidence, axes: Sequence[str]) -> ClaimResu
 def _point(
     row: Mapping[str, Any], *, value: str, axes: Sequence[str], spec: ClaimSpec, doubts: Doubts
 ) -> ClaimPoint:
-    place = {name: _axis_value(row[name]) for name in axes}
+    place = {name: _axis_value(row[name]) for name in axes if name not in spec.along}
     doubt = doubts(place)
-    if spec.relative_to is not None and row["kind"] == "difference":
+    if row.get("kind") == "difference":
         doubt = "a value is 0, so there is no ratio"
-    elif spec.relative_to is not None and not row["paired"]:
-        doubt = doubt or "the engines were measured in different sweeps"
+    elif not row.get("paired", True):
+        doubt = doubt or f"the {'values' if spec.along else 'engines'} were measured in different sweeps"
     low, high = (None if pd.isna(row[end]) else float(row[end]) for end in ("low", "high"))
     p_inside, p_outside = _tests(row, spec=spec) if not doubt and low is not None else (None, None)
     return ClaimPoint(
@@ -131,47 +136,71 @@ def _point_verdict(p_inside: float | None, p_outside: float | None) -> ClaimVerd
     return "supported" if p_inside is not None and p_inside <= LEVEL else "undecided"
 
 
-def _p_inside(points: Sequence[ClaimPoint]) -> float:
-    """Intersection-union: the largest."""
-    return max((1.0 if p.p_inside is None else p.p_inside for p in points), default=np.nan)
+@dataclass(frozen=True)
+class _Judged:
+    """A claim with its points, of `planned` that it covers; `some`: whether one of them is enough."""
+
+    claim: ClaimResult
+    planned: int
+    some: bool
+
+    @property
+    def p_inside(self) -> float:
+        """p-value of "not inside", at some point or at every one. NaN without points."""
+        return _p_of([point.p_inside for point in self.claim.points], some=self.some)
+
+    @property
+    def p_outside(self) -> float:
+        """p-value of "not outside", at every point or at some one. NaN without points."""
+        return _p_of([point.p_outside for point in self.claim.points], some=not self.some)
+
+    def concluded(self, p: float, *, alone: bool) -> ClaimResult:
+        """The claim with its verdict; `p` is the adjusted one of what it shows, inside or outside."""
+        if not self.claim.points:
+            return replace(self.claim, verdict="not measured", why="no run that ended well covers it")
+        verdict, why = self._verdict(p)
+        single = min(self.p_inside, self.p_outside)
+        if verdict == "undecided" and single <= LEVEL < p and not alone:
+            why = f"decided if it stood alone (p = {single:.2g}), but not among so many claims (p = {p:.2g})"
+        return replace(self.claim, verdict=verdict, why=why)
+
+    def _verdict(self, p: float) -> tuple[ClaimVerdict, str]:
+        points = self.claim.points
+        of = f"of {len(points)} point{'s' if len(points) > 1 else ''}"
+        inside = sum(point.verdict == "supported" for point in points)
+        outside = sum(point.verdict == "contradicted" for point in points)
+        shown = {
+            "supported": f"the value lies inside the bounds at {inside} {of}",
+            "contradicted": f"the value lies outside the bounds at {outside} {of}",
+        }
+        by_one, by_all = ("supported", "contradicted") if self.some else ("contradicted", "supported")  # type: tuple[ClaimVerdict, ClaimVerdict]
+        is_inside = self.p_inside < self.p_outside
+        if p <= LEVEL and is_inside == self.some:
+            return by_one, shown[by_one]
+        missing = max(0, self.planned - len(points))
+        if missing:
+            return "undecided", f"inside the bounds at {inside} {of}, but {missing} more were not measured"
+        doubted = [point for point in points if point.doubt]
+        if doubted:
+            return "undecided", f"in doubt at {len(doubted)} {of}: {_reasons(doubted)}"
+        if p <= LEVEL:
+            return by_all, shown[by_all]
+        single = sum(point.low is None for point in points)
+        because = f"; {single} have one run and so no interval" if single else ""
+        left = len(points) - inside - outside
+        return "undecided", f"neither inside nor outside is shown at {left} {of}{because}"
 
 
-def _p_outside(points: Sequence[ClaimPoint]) -> float:
-    """Bonferroni: the smallest, times how many there are."""
-    known = [p.p_outside for p in points if p.p_outside is not None]
-    return min(1.0, len(known) * min(known)) if known else (1.0 if points else np.nan)
-
-
-def _concluded(claim: ClaimResult, *, planned: int, p: float, alone: bool) -> ClaimResult:
-    """The claim with its verdict; `p` is the adjusted one of what it shows, inside or outside."""
-    points = claim.points
-    if not points:
-        return replace(claim, verdict="not measured", why="no run that ended well covers it")
-    verdict, why = _verdict(points, planned=planned, p=p)
-    single = min(_p_inside(points), _p_outside(points))
-    if verdict == "undecided" and single <= LEVEL < p and not alone:
-        why = f"decided if it stood alone (p = {single:.2g}), but not among so many claims (p = {p:.2g})"
-    return replace(claim, verdict=verdict, why=why)
-
-
-def _verdict(points: Sequence[ClaimPoint], *, planned: int, p: float) -> tuple[ClaimVerdict, str]:
-    total = len(points)
-    of = f"of {total} point{'s' if total > 1 else ''}"
-    outside = sum(point.verdict == "contradicted" for point in points)
-    inside = sum(point.verdict == "supported" for point in points)
-    if p <= LEVEL and _p_outside(points) <= _p_inside(points):
-        return "contradicted", f"the value lies outside the bounds at {outside} {of}"
-    missing = max(0, planned - total)
-    if missing:
-        return "undecided", f"inside the bounds at {inside} {of}, but {missing} more were not measured"
-    doubted = [point for point in points if point.doubt]
-    if doubted:
-        return "undecided", f"in doubt at {len(doubted)} {of}: {_reasons(doubted)}"
-    if p <= LEVEL:
-        return "supported", f"the value lies inside the bounds at {inside} {of}"
-    single = sum(point.low is None for point in points)
-    because = f"; {single} have one run and so no interval" if single else ""
-    return "undecided", f"neither inside nor outside is shown at {total - inside - single} {of}{because}"
+def _p_of(values: Sequence[float | None], *, some: bool) -> float:
+    """Of some value being shown: the smallest, times how many are known (Bonferroni). Of all of them: the
+    largest, where one that is not known shows nothing (intersection-union).
+    """
+    if not values:
+        return math.nan
+    if not some:
+        return max(1.0 if value is None else value for value in values)
+    known = [value for value in values if value is not None]
+    return min(1.0, len(known) * min(known)) if known else 1.0
 
 
 def _reasons(points: Sequence[ClaimPoint]) -> str:
@@ -186,4 +215,9 @@ def _bounds_text(spec: ClaimSpec) -> str:
     parts = [f"≥ {spec.at_least:g}"] if spec.at_least is not None else []
     parts += [f"≤ {spec.at_most:g}"] if spec.at_most is not None else []
     subject = f"{spec.engine} / {spec.relative_to}" if spec.relative_to else spec.engine
-    return f"{subject}: {spec.metric} of {spec.phase} {' and '.join(parts) or '(no bounds given)'}"
+    if spec.steps is not None:
+        axis, above, below = spec.steps
+        subject = f"{spec.engine}, {axis} {above} / {below}"
+    where = "at some point " if spec.holds_at == "some" else ""
+    bounds = " and ".join(parts) or "(no bounds given)"
+    return f"{subject}: {spec.metric} of {spec.phase} {where}{bounds}"

@@ -29,9 +29,14 @@ def layout(records: Sequence[Record], *, name: Name) -> list[Caution]:
 
 
 def doubts(
-    records: Sequence[Record], *, plan: Plan, labels: Collection[str], runner_named: Collection[str]
+    records: Sequence[Record], *, plan: Plan, label: str, other: str, runner_named: Collection[str]
 ) -> Callable[[Mapping[str, AxisValue]], str]:
-    """Why the numbers of a point cannot decide a claim about these contenders: the first reason, or ""."""
+    """Why the numbers of a point cannot decide a claim about a contender and the `other` that it is compared
+    with (itself, if with none): the first reason, or "".
+
+    Less durability is such a reason; more of it costs time and favours nothing.
+    """
+    labels = {label, other}
 
     def doubt(place: Mapping[str, AxisValue]) -> str:
         here = [r for r in records if label_of(r) in labels and _lies_at(axes_of(r), place)]
@@ -43,7 +48,9 @@ def doubts(
             return f"{lost} of {planned} runs were lost"
         found = [*cautions.conditions(here, runner_named=runner_named), *_extended(here, name=label_of)]
         grave = [caution.message for caution in found if caution.kind in GRAVE]
-        unlike = ["the engines differ in durability"] if durability(here) else []
+        promises = _promises(here)
+        weaker = label in promises and other in promises and not promises[label].covers(promises[other])
+        unlike = [f"{label} promises less durability than {other}"] if weaker else []
         return next(iter([*grave, *unlike]), "")
 
     return doubt
@@ -53,11 +60,7 @@ def durability(records: Sequence[Record]) -> list[Caution]:
     """A caution if contenders differ in what a crash may take from them; of those that do not say,
     nothing.
     """
-    kinds: dict[str, str] = {}
-    for record in records:
-        promise = record.outcome.engine.durability if record.outcome else None
-        if promise is not None:
-            kinds.setdefault(label_of(record), _promise(promise))
+    kinds = {label: _promise(promise) for label, promise in _promises(records).items()}
     if len(set(kinds.values())) <= 1:
         return []
     listed = "; ".join(f"{label}: {text}" for label, text in kinds.items())
@@ -65,6 +68,16 @@ def durability(records: Sequence[Record]) -> list[Caution]:
     return [
         Caution("durability", message, "choose options that make the promises equal, or read both together")
     ]
+
+
+def _promises(records: Sequence[Record]) -> Mapping[str, Durability]:
+    """What each contender promises; those that do not say are left out."""
+    found: dict[str, Durability] = {}
+    for record in records:
+        promise = record.outcome.engine.durability if record.outcome else None
+        if promise is not None:
+            found.setdefault(label_of(record), promise)
+    return found
 
 
 def _promise(durability: Durability) -> str:

@@ -62,6 +62,18 @@ class Durability(Frozen):
     consistent_prefix: bool = False
     note: str = ""
 
+    def covers(self, other: Durability) -> bool:
+        """Whether all that `other` promises is promised here, too."""
+        lasting = self.power == "kept" or (other.power == "lost" and self._loses_no_more(other))
+        return lasting and (self.process == "kept" or other.process == "lost")
+
+    def _loses_no_more(self, other: Durability) -> bool:
+        unbounded = float("inf")
+        mine, its = (
+            unbounded if s is None else s for s in (self.power_loss_seconds, other.power_loss_seconds)
+        )
+        return mine <= its and (self.consistent_prefix or not other.consistent_prefix)
+
 
 class LibraryFacts(Frozen):
     """The engine's own library, as this process loaded it. None or "": not known.

@@ -125,9 +125,12 @@ class TableSpec(Frozen):
 
 
 class ClaimSpec(Frozen):
-    """A statement about a metric, or about the ratio of two engines, checked against records.
+    """A statement about a metric, or about a ratio, checked against records.
 
-    `at_least` / `at_most` bound the value; the verdict compares them with its interval.
+    The ratio is that of two engines (`relative_to`), or that of one engine at two values of an axis: `along`
+    maps the axis to the two, the first over the second. `at_least` / `at_most` bound the value; the verdict
+    compares them with its interval. `holds_at`: whether the claim is about every point or, as "up to 1.6
+    times" is, about some point.
     """
 
     id: str
@@ -137,9 +140,18 @@ class ClaimSpec(Frozen):
     phase: str = "run"
     engine: str
     relative_to: str | None = None
+    along: Mapping[str, tuple[AxisValue, ...]] = Field(default_factory=dict)
     where: Mapping[str, tuple[AxisValue, ...]] = Field(default_factory=dict)
+    holds_at: Literal["every", "some"] = "every"
     at_least: float | None = None
     at_most: float | None = None
+
+    @property
+    def steps(self) -> tuple[str, AxisValue, AxisValue] | None:
+        """The axis of `along`, and its two values; None for a claim that is not about an axis."""
+        for axis, (above, below) in self.along.items():
+            return axis, above, below
+        return None
 
 
 class Profile(Frozen):

@@ -195,7 +195,10 @@ class _Checker:
         self._metric(claim.metric, (*place, "metric"))
         if claim.at_least is None and claim.at_most is None:
             self._mistakes.add(place, f"claim {claim.id!r}: expected at_least or at_most, found neither")
-        return self._phase_and_filter(claim, place)
+        if claim.along and claim.relative_to is not None:
+            self._mistakes.add(place, f"claim {claim.id!r}: expected along or relative_to, found both")
+        along = self._filters(claim.along, (*place, "along"))
+        return self._phase_and_filter(claim, place).model_copy(update={"along": along})
 
     def label(self, label: str | None, place: Place) -> None:
         if label is not None and label not in self._words.labels:
@@ -218,12 +221,17 @@ class _Checker:
     def _phase_and_filter(self, spec: SpecT, place: Place) -> SpecT:
         if spec.phase not in self._words.phases:
             self._mistakes.add((*place, "phase"), unknown("phase", spec.phase, self._words.phases))
-        where = {}
-        for axis, values in spec.where.items():
-            self._axes((axis,), (*place, "where", axis))
+        return spec.model_copy(update={"where": self._filters(spec.where, (*place, "where"))})
+
+    def _filters(
+        self, filters: Mapping[str, Sequence[AxisValue]], place: Place
+    ) -> Mapping[str, tuple[AxisValue, ...]]:
+        checked = {}
+        for axis, values in filters.items():
+            self._axes((axis,), (*place, axis))
             if axis in self._words.axes:
-                where[axis] = self._filter(axis, values, (*place, "where", axis))
-        return spec.model_copy(update={"where": where})
+                checked[axis] = self._filter(axis, values, (*place, axis))
+        return checked
 
     def _filter(self, axis: str, values: Sequence[AxisValue], place: Place) -> tuple[AxisValue, ...]:
         readings = [reading for engine in self._words.engines if (reading := axis_of(engine, axis))]

@@ -408,7 +408,9 @@ def test_differing_durability_is_a_caution_and_a_doubt(tmp_path: Path) -> None:
     (caution,) = analysed(differing).cautions
     assert caution.kind == "durability"
     assert "LevelDB: a power cut may lose the last 1 s, in order" in caution.message
-    assert "durability" in judged(differing, FASTER)[0].why
+    assert judged(differing, FASTER)[0].verdict == "supported", "what promises more is not favoured by it"
+    weaker = promising(sweep, {"rocksdb": CHECKPOINTS, "leveldb": UNSYNCED})
+    assert "LevelDB promises less durability than RocksDB" in judged(weaker, FASTER)[0].why
     assert not kinds(analysed(promising(sweep, {"rocksdb": UNSYNCED, "leveldb": UNSYNCED})))
     assert not kinds(analysed(promising(sweep, {"rocksdb": UNSYNCED})))
 
