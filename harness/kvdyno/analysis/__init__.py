@@ -23,6 +23,7 @@ from . import cautions, design, facts, libraries
 from .along import ratios_along
 from .claims import Doubts, Evidence, judge_claims
 from .compare import compare
+from .derived import with_derived
 from .estimate import estimates
 from .files import event_table, percentile_table, series_tables
 from .frame import axes_of, label_of, latest, mark_headline, point_columns, tidy
@@ -64,7 +65,7 @@ def analyse(
     axes = facts.axes(used, plan=plan)
     names = [axis.name for axis in axes]
     told = {axis.name: axis.unit for axis in axes if len(axis.values) > 1}  # what a point's name needs
-    frame = tidy(used)
+    frame = with_derived(tidy(used), experiment.metrics)
     metric, phases = _headline(experiment, frame)
     frame = mark_headline(frame, metric=metric, phases=phases, by=point_columns(names))
     table = estimates(frame, by=point_columns(names))

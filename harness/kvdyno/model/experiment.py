@@ -92,6 +92,18 @@ class DeviceLimits(Frozen):
         return "; ".join(parts)
 
 
+class DerivedMetric(Frozen):
+    """A metric made of others of the same run and phase: the sum of some, over the sum of some others.
+
+    Without `over` it is the sum itself, in the unit of its terms. `meaning` is for the report's definitions.
+    """
+
+    id: str
+    meaning: str = ""
+    sum: tuple[str, ...]
+    over: tuple[str, ...] = ()
+
+
 class FigureSpec(Frozen):
     """One figure: a kind from `plots/` bound to a metric and to axes of the grid.
 
@@ -183,6 +195,7 @@ class Experiment(Frozen):
     loads: int = 1
     phases: Phases
     timeout_seconds: float = 3600
+    metrics: tuple[DerivedMetric, ...] = ()
     figures: tuple[FigureSpec, ...] = ()
     tables: tuple[TableSpec, ...] = ()
     claims: tuple[ClaimSpec, ...] = ()

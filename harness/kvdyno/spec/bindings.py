@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from kvdyno.errors import SpecError
 from kvdyno.model.axes import axis_of
 from kvdyno.model.engine import Engine
-from kvdyno.model.experiment import AxisValue, ClaimSpec, FigureSpec, TableSpec
+from kvdyno.model.experiment import AxisValue, ClaimSpec, DerivedMetric, FigureSpec, TableSpec
 from kvdyno.model.figure_options import OptionForms, option_mistake, words_of
 from kvdyno.model.metrics import metrics_of
 from kvdyno.model.options import parse_value
@@ -44,7 +44,8 @@ class FigureKind:
 class Words:
     """What figures, tables and claims may name: labels of engines, the grid in all profiles, kinds.
 
-    `engines` are those of the labels that are built; an axis that none of them knows has no values.
+    `engines` are those of the labels that are built; an axis that none of them knows has no values. `derived`
+    are the experiment's own metrics.
     """
 
     labels: tuple[str, ...]
@@ -52,6 +53,7 @@ class Words:
     presets: tuple[str, ...]
     grid: Mapping[str, tuple[AxisValue, ...]]
     kinds: Mapping[str, FigureKind]
+    derived: tuple[str, ...] = ()
 
     def values(self, axis: str) -> tuple[AxisValue, ...]:
         """What the axis can be, in any profile."""
@@ -69,14 +71,22 @@ class Words:
         phases = {phase: None for engine in self.engines for phase in engine.description.phases}
         return tuple({**phases, **dict.fromkeys(_SPANS)})
 
+    def is_measured(self, metric: str) -> bool:
+        """Whether the runs of an engine that is built have the metric."""
+        offers = [metrics_of(engine) for engine in self.engines]
+        return any(offer and metric in offer.of(_ESTIMATES) for offer in offers)
+
     def metric_mistake(self, metric: str, *, table: str) -> str | None:
         """What is wrong with a metric that is read from this table; None if an engine may have it."""
+        if table == _ESTIMATES and metric in self.derived:
+            return None
         offers = [metrics_of(engine) for engine in self.engines]
         if len(offers) < len(self.labels):  # one that is not built may have it
             return None
         if any(offer is None or offer.has(metric, table=table) for offer in offers):
             return None
         known = dict.fromkeys(name for offer in offers if offer for name in offer.of(table))
+        known |= dict.fromkeys(self.derived if table == _ESTIMATES else ())
         return f"{unknown('metric', metric, known)}; `kvdyno describe <engine> --metrics` lists an engine's"
 
 
@@ -124,6 +134,9 @@ def check_bindings(form: ExperimentForm, *, words: Words, mistakes: Mistakes) ->
     # Ids name files: figures and tables share a folder.
     checker.ids({"figures": form.figures, "tables": form.tables})
     checker.ids({"claims": form.claims})
+    checker.ids({"metrics": form.metrics})
+    for index, metric in enumerate(form.metrics):
+        checker.derived(metric, ("metrics", index))
     return Bindings(
         figures=tuple(checker.figure(each, ("figures", index)) for index, each in enumerate(form.figures)),
         tables=tuple(checker.table(each, ("tables", index)) for index, each in enumerate(form.tables)),
@@ -200,11 +213,24 @@ class _Checker:
         along = self._filters(claim.along, (*place, "along"))
         return self._phase_and_filter(claim, place).model_copy(update={"along": along})
 
+    def derived(self, metric: DerivedMetric, place: Place) -> None:
+        """Its terms are metrics of drivers and engines, and its name is none of theirs."""
+        measured = replace(self._words, derived=())
+        if measured.is_measured(metric.id):
+            message = f"metric {metric.id!r} is one that runs have: expected a name of its own"
+            self._mistakes.add((*place, "id"), message)
+        for key, terms in (("sum", metric.sum), ("over", metric.over)):
+            for index, term in enumerate(terms):
+                if mistake := measured.metric_mistake(term, table=_ESTIMATES):
+                    self._mistakes.add((*place, key, index), mistake)
+
     def label(self, label: str | None, place: Place) -> None:
         if label is not None and label not in self._words.labels:
             self._mistakes.add(place, unknown("engine", label, self._words.labels))
 
-    def ids(self, sections: Mapping[str, Sequence[FigureSpec | TableSpec | ClaimSpec]]) -> None:
+    def ids(
+        self, sections: Mapping[str, Sequence[DerivedMetric | FigureSpec | TableSpec | ClaimSpec]]
+    ) -> None:
         seen = set()
         for section, items in sections.items():
             for index, item in enumerate(items):

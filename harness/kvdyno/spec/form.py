@@ -20,6 +20,7 @@ from kvdyno.model.experiment import (
     AxisValue,
     CachePolicy,
     ClaimSpec,
+    DerivedMetric,
     FigureSpec,
     TableSpec,
 )
@@ -123,6 +124,14 @@ class PhasesForm(Form):
     drain: bool | None = None
 
 
+class MetricForm(DerivedMetric):
+    """An item of `metrics`."""
+
+    id: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_.-]*$", max_length=_NAME_MAX)]
+    sum: Annotated[Words, Field(min_length=1)]
+    over: Words = ()
+
+
 class FigureForm(FigureSpec):
     """An item of `figures`."""
 
@@ -213,6 +222,7 @@ class ExperimentForm(SettingsForm):
     cache: CachePolicy = DEFAULT_CACHE
     baseline: str | None = None
     same_within: Annotated[float, Field(gt=0, lt=1)] = SAME_WITHIN
+    metrics: tuple[MetricForm, ...] = ()
     figures: tuple[FigureForm, ...] = ()
     tables: tuple[TableForm, ...] = ()
     claims: tuple[ClaimForm, ...] = ()

@@ -130,6 +130,7 @@ def load_experiment(
         loads=settings.loads,
         phases=settings.phases,
         timeout_seconds=settings.timeout_seconds,
+        metrics=form.metrics,
         figures=tuple(_without_absent_ratio(figure, labels=labels) for figure in bound.figures),
         tables=tuple(_without_absent_ratio(table, labels=labels) for table in bound.tables),
         claims=bound.claims,
@@ -299,4 +300,5 @@ def _words(
         presets=tuple(dict.fromkeys(each.choice.preset for each in engines)),
         grid={axis: tuple(its_values) for axis, its_values in values.items()},
         kinds=figure_kinds(project.root / "plots"),
+        derived=tuple(metric.id for metric in form.metrics),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -47,6 +48,8 @@ def load(root: Path, section: str, **counters: tuple[str, ...] | None) -> Experi
         ("figures: [{id: f, kind: timeline, metric: engine.level_files}]", "engine.level_files", "engine."),
         ("tables: [{id: t, rows: workload, columns: engine, metric: disk.use}]", "disk.use", "disk.used"),
         ("claims: [{id: c, text: x, engine: rocksdb, metric: cpu.usr, at_least: 1}]", "cpu.usr", "cpu.user"),
+        ("metrics: [{id: share, sum: cpu.usr}]", "cpu.usr", "cpu.user"),
+        ("metrics: [{id: share, sum: cpu.user, over: [cpu.user, cpu.sys]}]", "cpu.sys", "cpu.system"),
         (
             "tables: [{id: t, rows: workload, columns: engine, metric: stall.per_write}]",
             "stall.per_write",
@@ -80,3 +83,29 @@ def test_a_metric_that_one_engine_has_is_fine(tmp_path: Path, section: str) -> N
 def test_counters_that_are_not_known_may_have_any_name(tmp_path: Path) -> None:
     section = "figures: [{id: f, kind: bars, x: workload, metric: engine.anything}]"
     assert load(tmp_path, section, leveldb=None)
+
+
+DERIVED = """metrics: [{id: user.share, sum: cpu.user, over: [cpu.user, cpu.system]}]
+tables: [{id: t, rows: workload, columns: engine, metric: user.share}]
+"""
+
+
+def test_a_derived_metric_is_one_for_figures_tables_and_claims(tmp_path: Path) -> None:
+    experiment = load(tmp_path, DERIVED)
+    assert [(m.id, m.sum, m.over) for m in experiment.metrics] == [
+        ("user.share", ("cpu.user",), ("cpu.user", "cpu.system"))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("id: user.share", "id: cpu.user"), "metric 'cpu.user' is one that runs have"),
+        (("metric: user.share", "metric: user.shar"), "did you mean 'user.share'?"),
+        (("sum: cpu.user,", "sum: [],"), "sum"),
+        (("over: [cpu.user, cpu.system]", "over: [user.share]"), "unknown metric 'user.share'"),
+    ],
+)
+def test_a_derived_metric_that_is_wrong(tmp_path: Path, change: tuple[str, str], message: str) -> None:
+    with pytest.raises(SpecError, match=re.escape(message)):
+        load(tmp_path, DERIVED.replace(*change))
