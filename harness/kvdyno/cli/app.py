@@ -72,7 +72,7 @@ ProfileOption = Annotated[
         "--profile",
         "-p",
         metavar="NAME",
-        help="Scale of everything: quick, small, paper (experiments/profiles.yaml).",
+        help="Scale of everything: quick, small, medium, paper (experiments/profiles.yaml).",
     ),
 ]
 EnginesOption = Annotated[
