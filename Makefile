@@ -43,11 +43,12 @@ test-cpp: tests-built
 test-python: tests-built
 	@$(PY) -m pytest
 
-lint: venv  ## Check formats, lints, types and layers
+lint: venv  ## Check formats, lints, types, layers and words
 	@.venv/bin/ruff check .
 	@.venv/bin/ruff format --check .
 	@.venv/bin/mypy
 	@.venv/bin/lint-imports --no-cache
+	@$(PY) harness/words.py
 	@git ls-files 'engines/*.cc' 'engines/*.h' | xargs .venv/bin/clang-format --dry-run -Werror
 
 tidy: venv build/build.ninja  ## Search the C++ sources for mistakes with clang-tidy (minutes)

@@ -129,7 +129,7 @@ NoTurboOption = Annotated[
     typer.Option("--no-turbo", metavar="", help="Turbo off during the sweep; put back afterwards."),
 ]
 UncappedOption = Annotated[
-    bool, typer.Option("--uncapped", metavar="", help="Run without a memory cap; every record says so.")
+    bool, typer.Option("--uncapped", metavar="", help="Run without a memory cap; every record notes it.")
 ]
 WaitOption = Annotated[
     bool,

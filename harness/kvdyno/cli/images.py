@@ -82,7 +82,7 @@ def build(
     found = find_base(here, named=base, say=_say)
     for state in states:
         if not state.trouble and state.base == found.id:
-            _say(f"{image_name(state.engine)}: is of the present sources")
+            _say(f"{image_name(state.engine)}: is up to date")
             continue
         begun = time.monotonic()
         archive = _archive(here, state.engine)
@@ -95,7 +95,7 @@ def build(
 
 
 def _archive(here: Project, name: str) -> Path | None:
-    """That of the version that `name` ends with, fetched and verified; says what building it takes."""
+    """That of the version that `name` ends with, fetched and verified; prints what building it takes."""
     engine, version = split_version(name)
     versions = read_versions(here)
     library = versions.library_of(engine)

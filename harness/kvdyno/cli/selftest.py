@@ -47,7 +47,7 @@ def selftest(
 
     Draws are tested against their laws and histograms against another library's; rates stand beside
     db_bench's; twins of each engine run in turn and are compared as engines would be. What twins say of
-    the host's noise is kept, and each report then says which differences it cannot see. Takes about an
+    the host's noise is kept, and each report then shows which differences it cannot see. Takes about an
     hour; nothing else may run.
 
     Example: `kvdyno selftest --repeat 9 --no-tools`

@@ -192,7 +192,7 @@ def _demand_sound(
     found: HostNoise,
     compared: Sequence[parts.Agreement],
 ) -> None:
-    """Raises EngineError if this dynamometer does not measure what it says it measures."""
+    """Raises EngineError if this dynamometer does not measure what it claims to measure."""
     flaws = [f"{c.name} does not follow its law" for c in checks if not c.holds(checks=len(checks))]
     if counted.different:
         flaws.append(f"{len(counted.different)} numbers differ from their histograms")

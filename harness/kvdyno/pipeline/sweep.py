@@ -1,4 +1,4 @@
-"""A sweep: measures what is not stored yet, and tells an observer of it."""
+"""A sweep: measures what is not stored yet, and informs an observer."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Observer(Protocol):
         """A run begins; runs count from 1."""
 
     def progress(self, progress: Progress) -> None:
-        """The driver tells how far it is."""
+        """The driver reports how far it is."""
 
     def run_ended(self, record: Record) -> None:
         """A run's record (or a load's) is stored."""
@@ -121,7 +121,7 @@ def _demand_same_build(engine: Engine) -> None:
 
 @contextlib.contextmanager
 def _resumable(*, force: bool) -> Iterator[None]:
-    """Whenever a sweep is stopped, it says how to go on."""
+    """Whenever a sweep is stopped, its message explains how to go on."""
     remedy = (
         "run the same command without --force: it measures only what is not stored; with it, all again"
         if force
@@ -135,7 +135,7 @@ def _resumable(*, force: bool) -> Iterator[None]:
 
 
 class _WatchedLoads:
-    """The store as the runner sees it for loads, with the observer told."""
+    """The store as the runner sees it for loads, with the observer informed."""
 
     def __init__(self, store: RunStore, observer: Observer) -> None:
         self._store = store

@@ -1,6 +1,6 @@
 """The runner: points in, records out, on this machine, under a cap.
 
-`LocalRunner` executes runs; `tidy` removes what killed ones left; `choose_warden` says how this machine
+`LocalRunner` executes runs; `tidy` removes what killed ones left; `choose_warden` finds how this machine
 confines processes, `cgroup_root` where; `Surveyor` reads the environment; `frequency_set` holds governor and
 turbo; `take_gauges` and `offered_counters` show a doctor what runs would record. The rest is private to this
 package.

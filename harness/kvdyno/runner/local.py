@@ -42,7 +42,7 @@ class LocalRunner:
     Only one sweep may run on a machine (who enters holds the sweep lock). `cpus` confines drivers to these
     CPUs; `runners` are those of the engines that will be run. Raises HostError if the data folder cannot be
     made or is in memory, or if a CPU cannot be used; on entering, if caps cannot be enforced and `uncapped`
-    was not said.
+    was not given.
     """
 
     def __init__(
@@ -158,7 +158,7 @@ class LocalRunner:
             self._loads.snapshot_of(dataset, run=run, order=order, progress=progress, force=force)
         except HostError as failure:
             if not _is_full_disk(failure):
-                raise  # a full disk is said by each run's own record
+                raise  # each run's own record reports a full disk
 
     def _execute(
         self,

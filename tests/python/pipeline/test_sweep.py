@@ -1,4 +1,4 @@
-"""The pipeline as code calls it: what a sweep measures, tells and stores. The engine is a fake."""
+"""The pipeline as code calls it: what a sweep measures, reports and stores. The engine is a fake."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def edit(path: Path, **changes: object) -> None:
     path.write_text(json.dumps(json.loads(path.read_text()) | changes))
 
 
-def test_a_sweep_tells_its_observer_loads_and_runs_in_order(project: Project, whole: Plan) -> None:
+def test_a_sweep_reports_loads_and_runs_in_order(project: Project, whole: Plan) -> None:
     diary = Diary()
     result = pipeline.sweep(project, whole, how=UNCAPPED, observer=diary)
     assert (diary.total, result.measured, result.reused) == (4, 4, 0)
@@ -382,7 +382,7 @@ def test_sweeps_have_ids_of_their_own_that_sort_by_time() -> None:
     assert early < late
 
 
-def test_the_disk_as_it_is_measures_nothing_again_and_is_named_as_the_axis_says(project: Project) -> None:
+def test_the_disk_as_it_is_measures_nothing_again_and_is_named_as_on_the_axis(project: Project) -> None:
     request = pipeline.Request(experiment="test")
     pipeline.sweep(project, pipeline.make_plan(project, request)[1], how=UNCAPPED, observer=Diary())
     text = EXPERIMENT.replace("grid:\n", "grid:\n  device: [full-speed, hdd]\n")

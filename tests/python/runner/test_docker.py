@@ -165,7 +165,7 @@ def test_a_slow_disk_is_slow_and_is_counted(execute: Execute) -> None:
 
 
 def test_the_driver_may_do_next_to_nothing(execute: Execute, tmp_path: Path) -> None:
-    execute("tell")
+    execute("probe")
     said = (tmp_path / "run" / "driver.log").read_text()
     assert [line for line in said.splitlines() if line.startswith("wrote")] == [
         "wrote /data/x",
@@ -180,7 +180,7 @@ def test_the_driver_may_do_next_to_nothing(execute: Execute, tmp_path: Path) -> 
 
 def test_the_driver_has_its_cpus_and_the_harness_open_files(execute: Execute, tmp_path: Path) -> None:
     last = max(os.sched_getaffinity(0))
-    execute("tell", cpus=(last,))
+    execute("probe", cpus=(last,))
     said = (tmp_path / "run" / "driver.log").read_text()
     assert f"Cpus_allowed_list:\t{last}\n" in said
     (files,) = (line.split()[3:5] for line in said.splitlines() if line.startswith("Max open files"))
@@ -204,7 +204,7 @@ def test_a_kill_from_outside_is_no_crash(client: DockerClient, execute: Execute)
     assert "SIGKILL from outside" in record.failure.reason
 
 
-def test_a_removed_container_is_told(client: DockerClient, execute: Execute) -> None:
+def test_a_removed_container_is_reported(client: DockerClient, execute: Execute) -> None:
     record = execute(
         "hang", progress=lambda line: client.api.remove_container(containers(client)[0], force=True)
     )
@@ -213,7 +213,7 @@ def test_a_removed_container_is_told(client: DockerClient, execute: Execute) -> 
     assert "removed from outside" in record.failure.reason
 
 
-def test_a_container_whose_removal_has_begun_is_told(
+def test_a_container_whose_removal_has_begun_is_reported(
     client: DockerClient, execute: Execute, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The Engine kills what runs in it, and takes its time to remove the rest."""
@@ -327,7 +327,7 @@ def test_a_paused_leftover_is_removed(client: DockerClient, enter: Enter, docker
     assert not containers(client)
 
 
-# Docker's own client leaves its socket open where nobody listens any more.
+# Docker's own client leaves its socket open where no Engine listens any more.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 class TestAnEngineThatGoesAway:
     @pytest.fixture(autouse=True)

@@ -74,7 +74,7 @@ def test_the_shells_environment_stays_outside(
 ) -> None:
     monkeypatch.setenv("MALLOC_ARENA_MAX", "1")
     monkeypatch.setenv("XDG_RUNTIME_DIR", "/run/user/1")
-    record = execute(point, properties={"fake": "tell the environment"})
+    record = execute(point, properties={"fake": "print the environment"})
     assert record.failure is not None
     environment = json.loads(record.failure.log_tail)
     assert "MALLOC_ARENA_MAX" not in environment
@@ -132,7 +132,7 @@ class TestCaps:
         assert record.status == "ok"
         assert record.runner.details["peak_bytes"] > 32 * MIB
 
-    def test_a_cap_too_small_for_the_driver_says_so(self, execute: Execute, point: Point) -> None:
+    def test_a_cap_too_small_for_the_driver_is_reported(self, execute: Execute, point: Point) -> None:
         record = execute(point, cap_bytes=MIB)
         assert record.status == "out_of_memory"
         assert record.failure is not None
@@ -263,7 +263,7 @@ class TestSnapshots:
         assert [r.status for r in records] == ["failed"] * 3
         assert [r.status for r in sink.records] == ["failed"] * 2, "a second, and no third"
 
-    def test_force_makes_it_anew(
+    def test_force_makes_it_again(
         self, runner: LocalRunner, execute: Execute, loaded_point: Point, sink: Sink, tmp_path: Path
     ) -> None:
         execute(loaded_point)
