@@ -46,7 +46,7 @@ def selftest(
     """Test this dynamometer on this host: does it see no difference where there is none?
 
     Draws are tested against their laws and histograms against another library's; rates stand beside
-    db_bench's; twins of each engine run in turn and are compared as engines would be. What twins say of
+    db_bench's; twins of each engine run in turn and are compared as engines would be. What twins show of
     the host's noise is kept, and each report then shows which differences it cannot see. Takes about an
     hour; nothing else may run.
 
