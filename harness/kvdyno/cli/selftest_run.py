@@ -56,7 +56,7 @@ def run(here: Project, *, repeat: int | None, tools: Tools, force: bool, json: b
     rival = _tools_engine(engines, tools)
     checks = parts.check_generators(next(iter(engines.values())).binary)
     compared = _tools(here, rival, tools, say=out.print) if rival else ()
-    how = pipeline.Confinement(force=force)
+    how = pipeline.SweepSettings(force=force)
     rest = pipeline.remaining(whole, pipeline.reusable(here, whole, how=how))
     with SweepDisplay(out, Forecast(rest.runs)) as display:
         swept = pipeline.sweep(here, whole, how=how, observer=display)

@@ -22,7 +22,7 @@ from kvdyno.store import RunStore, SweepStore, make_folder
 
 from .locking import sweep_lock
 from .planning import demand_memory
-from .reuse import Confinement, reusable
+from .reuse import SweepSettings, reusable
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Observer(Protocol):
 
 
 def sweep(
-    project: Project, whole: Plan, *, how: Confinement, observer: Observer, wait: bool = False
+    project: Project, whole: Plan, *, how: SweepSettings, observer: Observer, wait: bool = False
 ) -> SweepResult:
     """Measure what is not stored yet, in the plan's order; every run ends in a record.
 

@@ -111,7 +111,7 @@ def test_two_halves_of_a_block_from_two_sweeps_are_no_block(project: Project) ->
 def test_a_report_prefers_the_sweep_that_measured_the_whole_block(project: Project) -> None:
     whole = planned(project)
     first = pipeline.sweep(project, whole, how=UNCAPPED, observer=Diary())
-    force = pipeline.Confinement(uncapped=True, force=True)
+    force = pipeline.SweepSettings(uncapped=True, force=True)
     with pytest.raises(Interrupted):
         pipeline.sweep(project, whole, how=force, observer=Diary(stop_after=4 + 2))
     stored = list(pipeline.stored(project, whole, uncapped=True).values())
