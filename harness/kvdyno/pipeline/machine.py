@@ -14,9 +14,9 @@ from kvdyno.runner import (
     Warden,
     choose_warden,
     offered_counters,
+    remove_leftovers,
     restore_frequency,
     take_gauges,
-    tidy,
 )
 from kvdyno.store import RunStore
 
@@ -37,12 +37,12 @@ def clean(
         store = RunStore(project.runs)
         removed = [*restore_frequency(), *(str(path) for path in store.clean())]
         with contextlib.closing(_any_warden()) as warden:
-            removed += tidy(project, wardens=(warden,), snapshots=snapshots)
+            removed += remove_leftovers(project, wardens=(warden,), snapshots=snapshots)
         return tuple(removed)
 
 
 def _any_warden() -> Warden:
-    """No cap is needed to tidy up; where cgroups can be made, leftover ones are removed too."""
+    """No cap is needed to remove leftovers; where cgroups can be made, leftover ones are removed too."""
     try:
         return choose_warden(new_sweep_id())
     except HostError:

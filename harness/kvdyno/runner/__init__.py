@@ -1,8 +1,8 @@
 """The runner: points in, records out, on this machine, under a cap.
 
-`LocalRunner` executes runs; `tidy` removes what killed ones left; `choose_warden` finds how this machine
-confines processes, `cgroup_root` where; `Surveyor` reads the environment; `frequency_set` holds governor and
-turbo; `take_gauges` and `offered_counters` show a doctor what runs would record. The rest is private to this
+`LocalRunner` executes runs; `remove_leftovers` clears what killed ones left; `choose_warden` finds how this
+machine confines processes, `cgroup_root` where; `Surveyor` reads the environment; `frequency_set` holds governor
+and turbo; `take_gauges` and `offered_counters` show a doctor what runs would record. The rest is private to this
 package.
 """
 
@@ -13,7 +13,7 @@ from .gauges import take_gauges
 from .hierarchy import cgroup_root
 from .kernel import offered_counters
 from .loads import LoadSink
-from .local import LocalRunner, tidy
+from .local import LocalRunner, remove_leftovers
 from .warden import choose_warden
 from .watch import Progress
 
@@ -30,7 +30,7 @@ __all__ = [
     "host_id",
     "memory_bytes",
     "offered_counters",
+    "remove_leftovers",
     "restore_frequency",
     "take_gauges",
-    "tidy",
 ]

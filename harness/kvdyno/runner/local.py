@@ -87,7 +87,7 @@ class LocalRunner:
             self._setting = Setting(
                 sweep_id=self._sweep_id, wardens=wardens, cpus=self._cpus, gauges=self._gauges
             )
-            self.removed_leftovers = tidy(self._project, wardens=wardens.values())
+            self.removed_leftovers = remove_leftovers(self._project, wardens=wardens.values())
             self._exit = undo.pop_all()
         return self
 
@@ -265,7 +265,9 @@ class LocalRunner:
         )
 
 
-def tidy(project: Project, *, wardens: Iterable[Warden], snapshots: bool = False) -> tuple[str, ...]:
+def remove_leftovers(
+    project: Project, *, wardens: Iterable[Warden], snapshots: bool = False
+) -> tuple[str, ...]:
     """Remove what killed sweeps left and, if asked, every snapshot; returns names. Raises HostError.
 
     Processes go first, then the files that they may still have written. Only the holder of the sweep lock

@@ -15,7 +15,7 @@ from kvdyno.errors import HostError, Interrupted
 from kvdyno.model.point import Point, Run
 from kvdyno.model.project import Project
 from kvdyno.model.schema import validate
-from kvdyno.runner import LocalRunner, Progress, choose_warden, tidy
+from kvdyno.runner import LocalRunner, Progress, choose_warden, remove_leftovers
 from kvdyno.runner import attempt as attempt_module
 from kvdyno.runner import snapshots as snapshots_module
 
@@ -341,8 +341,8 @@ def test_tidying_needs_no_real_disk(project: Project) -> None:
         (kept / "manifest.json").touch()
         (in_memory.data / "work" / dead_name()).mkdir(parents=True)
         warden = choose_warden("test", uncapped=True)
-        assert tidy(in_memory, wardens=[warden]) == (dead_name(),)
-        assert tidy(in_memory, wardens=[warden], snapshots=True) == ("d" * 64,)
+        assert remove_leftovers(in_memory, wardens=[warden]) == (dead_name(),)
+        assert remove_leftovers(in_memory, wardens=[warden], snapshots=True) == ("d" * 64,)
         assert not kept.exists()
     finally:
         shutil.rmtree(in_memory.data)
