@@ -192,6 +192,11 @@ def print_json(document: Any) -> None:
     typer.echo(json.dumps(document, indent=2, ensure_ascii=False, default=str))
 
 
+def print_line(line: str) -> None:
+    """A line of a program's own output, without what would command the terminal."""
+    console.print(harmless(line), soft_wrap=True)
+
+
 def say_waiting(holder: str) -> None:
     """Name the sweep that is waited for, whatever else is printed."""
     error_console.print(f"waiting for another sweep to end: {harmless(holder)}", soft_wrap=True)

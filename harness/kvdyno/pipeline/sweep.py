@@ -17,7 +17,7 @@ from kvdyno.model.point import Plan, Run
 from kvdyno.model.project import Project
 from kvdyno.model.record import Record
 from kvdyno.model.sweep import sweep_of
-from kvdyno.runner import LocalRunner, Progress, frequency_set, restore_frequency
+from kvdyno.runner import Progress, Runner, frequency_set, restore_frequency
 from kvdyno.store import RunStore, SweepStore, make_folder
 
 from .locking import sweep_lock
@@ -72,7 +72,7 @@ def sweep(
         make_folder(folder)
     store = RunStore(project.runs)
     sweep_id = new_sweep_id()
-    runner = LocalRunner(
+    runner = Runner(
         project,
         sweep_id=sweep_id,
         loads=_WatchedLoads(store, observer),

@@ -27,7 +27,7 @@ from kvdyno.model.point import Point, Run
 from kvdyno.model.project import Project
 from kvdyno.model.record import Record
 from kvdyno.model.schema import validate
-from kvdyno.runner import LocalRunner, Progress
+from kvdyno.runner import Progress, Runner
 from kvdyno.runner import docker as docker_module
 from kvdyno.runner import docker_cage as cage_module
 from kvdyno.runner.cage import wait_until
@@ -55,7 +55,7 @@ def docker_point(client: DockerClient, point: Point) -> Point:
 def silent(line: Progress) -> None: ...
 
 
-Enter = Callable[..., contextlib.AbstractContextManager[LocalRunner]]
+Enter = Callable[..., contextlib.AbstractContextManager[Runner]]
 Execute = Callable[..., Record]
 
 
@@ -63,8 +63,8 @@ Execute = Callable[..., Record]
 def enter(project: Project, sink: Sink) -> Enter:
     """A runner for Docker, not entered yet."""
 
-    def make(sweep_id: str = "test", *, cpus: tuple[int, ...] | None = None) -> LocalRunner:
-        return LocalRunner(project, sweep_id=sweep_id, loads=sink, runners=["docker"], cpus=cpus)
+    def make(sweep_id: str = "test", *, cpus: tuple[int, ...] | None = None) -> Runner:
+        return Runner(project, sweep_id=sweep_id, loads=sink, runners=["docker"], cpus=cpus)
 
     return make
 
@@ -237,7 +237,7 @@ def test_a_colon_in_the_data_path_is_no_separator(
     run_dir = tmp_path / "run:1"
     run_dir.mkdir()
     elsewhere = replace(project, data=tmp_path / "data: of a disk, ro")
-    with LocalRunner(elsewhere, sweep_id="test", loads=sink, runners=["docker"]) as runner:
+    with Runner(elsewhere, sweep_id="test", loads=sink, runners=["docker"]) as runner:
         record = runner.execute(Run(docker_point, 1), run_dir=run_dir, order=0, progress=silent)
     assert (record.status, record.failure) == ("ok", None)
 

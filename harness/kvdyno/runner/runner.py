@@ -36,7 +36,7 @@ _OWN_DISK_ROOM = 4
 _SHELVES = {False: "snapshots", True: "snapshots-uncapped"}
 
 
-class LocalRunner:
+class Runner:
     """Executes runs under caps, as a context: entering looks the machine over, leaving puts it back.
 
     Only one sweep may run on a machine (who enters holds the sweep lock). `cpus` confines drivers to these
@@ -74,7 +74,7 @@ class LocalRunner:
         self._loads = Loads(self._snapshots, sink=loads, draft=self._draft)
         self._prepared: set[str] = set()
 
-    def __enter__(self) -> LocalRunner:
+    def __enter__(self) -> Runner:
         """See the class."""
         with contextlib.ExitStack() as undo:
             wardens = {
