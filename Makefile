@@ -64,7 +64,8 @@ format: venv  ## Rewrite the sources in the project's format
 	@.venv/bin/ruff check --fix-only -q . && .venv/bin/ruff format -q .
 	@git ls-files 'engines/*.cc' 'engines/*.h' | xargs .venv/bin/clang-format -i
 
-prose: venv  ## Render the numbers in documents from committed results
+prose: venv  ## Render the numbers and the picture in documents from committed results
+	@PYTHONPATH=. $(PY) results/quickstart/picture.py
 	@git ls-files '*.md' | xargs $(KVDYNO) prose
 
 sanitize: packages  ## Build with sanitizers and run the C++ tests under them
