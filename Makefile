@@ -139,7 +139,7 @@ clean-room: venv  ## Run the two commands of the README in a fresh container (lo
 	@harness/setup.sh docker
 	@RUNFLAGS='$(RUNFLAGS)' containers/clean-room
 
-doctor: build  ## Say what this machine lacks for fair measurements, and the remedy
+doctor: build  ## List what this machine lacks for fair measurements, and the remedy
 	@$(KVDYNO) doctor
 
 packages:

@@ -45,7 +45,7 @@ ExperimentOption = Annotated[
     str | None,
     typer.Option("--experiment", metavar="NAME", help="Only the versions that this experiment names."),
 ]
-NeededExperimentOption = Annotated[str, typer.Option("--experiment", metavar="NAME", help="Which one.")]
+NeededExperimentOption = Annotated[str, typer.Option("--experiment", metavar="NAME", help="The experiment.")]
 ExperimentRunnerOption = Annotated[
     RunnerName,
     typer.Option("--runner", "-r", help="What runs the engines that the experiment names no runner for."),

@@ -57,9 +57,7 @@ ExperimentOption = Annotated[
     str | None,
     typer.Option("--experiment", metavar="NAME", help="Only the engines that this experiment names."),
 ]
-VerboseOption = Annotated[
-    bool, typer.Option("--verbose", "-v", metavar="", help="Print what the builds say.")
-]
+VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", metavar="", help="Print the builds' output.")]
 
 
 @images.command()
@@ -121,7 +119,7 @@ def _archive(here: Project, name: str) -> Path | None:
 
 @images.command(name="list")
 def list_images(engines: EnginesOption = None, json: JsonOption = False) -> None:
-    """List engines' images, and say which may not be measured.
+    """List engines' images, and which of them may not be measured.
 
     Example: `kvdyno images list`
     """
@@ -139,7 +137,7 @@ def list_images(engines: EnginesOption = None, json: JsonOption = False) -> None
 
 @images.command(name="base")
 def print_base(base: BaseOption = None) -> None:
-    """Get or make the base image, and print its name; what was done goes to stderr.
+    """Get or make the base image, and print its name; its progress goes to stderr.
 
     Example: `kvdyno images base`
     """
