@@ -32,10 +32,10 @@ LIST = (
 )
 #: Data, inputs of programs, other programs' words, and the two files that need the words themselves.
 SKIPPED = re.compile(
-    r"\.(csv|svg|lock|supp|map)$|^engines/chunkstore/fuzz/corpus/|^tests/fixtures/"
+    r"\.(csv|svg|lock|supp|map|parquet)$|^results/.*\.yaml$|^engines/chunkstore/fuzz/corpus/|^tests/fixtures/"
     r"|^harness/words\.py$|^tests/python/docs/test_words\.py$"
 )
-C_FAMILY = frozenset({".cc", ".h", ".c"})
+C_FAMILY = frozenset({".cc", ".h", ".c", ".js"})
 #: A raw string, a string, a character, or a comment.
 C_PROSE = re.compile(
     r'R"(?P<mark>[^(\s]*)\(.*?\)(?P=mark)"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'|//[^\n]*|/\*.*?\*/',
@@ -83,10 +83,10 @@ def _prose(path: str, text: str) -> str:
     if suffix in {".py", ".pyi"}:
         return _keep(text, list(_python_pieces(text)))
     if suffix == ".md":
-        return re.sub(
-            r"^ *```.*?^ *```", lambda code: "\n" * code.group().count("\n"), text, flags=re.M | re.S
-        )
-    return re.sub(r"^([ \t]*)(//|#:?)", r"\1", text, flags=re.MULTILINE)
+        return re.sub(r"^ *```.*?^ *```", lambda code: _blank(code.group()), text, flags=re.M | re.S)
+    if suffix == ".j2":
+        text = re.sub(r"\{%.*?%\}|\{\{.*?\}\}", lambda code: _blank(code.group()), text, flags=re.DOTALL)
+    return re.sub(r"^([ \t]*)#:?", r"\1", text, flags=re.MULTILINE)
 
 
 def _python_pieces(text: str) -> Iterator[tuple[int, int, str]]:
@@ -99,11 +99,15 @@ def _python_pieces(text: str) -> Iterator[tuple[int, int, str]]:
         words = token.string
         if tokenize.tok_name[token.type] in PYTHON_PROSE:
             if re.match(r"[rR]?[fF]", words):
-                words = re.sub(r"\{[^{}]*\}", lambda code: "|" + "\n" * code.group().count("\n"), words)
+                words = re.sub(r"\{[^{}]*\}", lambda code: _blank(code.group()), words)
             if " " in words:  # a text of one word is a name or a value
                 yield at, at + len(token.string), words
         elif token.type == tokenize.NAME and words.startswith("test_"):
             yield at, at + len(words), words.replace("_", " ")
+
+
+def _blank(code: str) -> str:
+    return "|" + "\n" * code.count("\n")
 
 
 def _apart(name: str) -> str:
@@ -124,8 +128,12 @@ def main() -> None:
     names = subprocess.run(["git", "ls-files"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
     found: list[Finding] = []
     for name in names.splitlines():
-        if not SKIPPED.search(name) and (ROOT / name).is_file():
+        if SKIPPED.search(name) or not (ROOT / name).is_file():
+            continue
+        try:
             found += findings(name, (ROOT / name).read_text(encoding="utf-8"))
+        except UnicodeDecodeError:  # a store or a picture: no prose
+            continue
     sys.exit("\n".join(map(str, found)) or None)
 
 

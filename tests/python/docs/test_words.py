@@ -29,6 +29,8 @@ def _found(path: str, text: str) -> list[tuple[int, str]]:
         ("a.cc", "TEST_F(Run, TellsWhy) {\n", 1, "tells"),
         ("a.yaml", "summary: >\n  The limiter is told the rate.\n", 2, "told"),
         ("a.md.j2", "{{ n }} runs are of the present build.\n", 1, "are of"),
+        ("a.html.j2", "{% if told %}\n<p>Nobody ran.</p>\n{% endif %}\n", 2, "Nobody"),
+        ("a.js", "let told = 1;\n// Says the value.\n", 2, "Says"),
         ("a.cmake", "# Tells what it lacks.\n", 1, "Tells"),
     ],
 )
@@ -45,6 +47,8 @@ def test_words_that_hide_the_actor_are_found(path: str, text: str, line: int, ex
         ("a.py", 'parametrize(("old", "said"), f(said))\n'),
         ("a.py", 'f"{tell(said)} rows"\n'),
         ("a.cc", "int told = Tell(nobody);\n"),
+        ("a.md.j2", "{% set told = tell(nobody) %}{{ told }} rows\n"),
+        ("a.js", "const told = tell('x');\n"),
         ("a.cc", 'Add("are"); x = of; Add("of it");\n'),
         ("a.cc", "TEST_F(Run, ANewFileIsEmpty) {\n"),
     ],
