@@ -43,11 +43,12 @@ test-cpp: tests-built
 test-python: tests-built
 	@$(PY) -m pytest
 
-lint: venv  ## Check formats, lints, types and layers
+lint: venv  ## Check formats, lints, types, layers and words
 	@.venv/bin/ruff check .
 	@.venv/bin/ruff format --check .
 	@.venv/bin/mypy
 	@.venv/bin/lint-imports --no-cache
+	@$(PY) harness/words.py
 	@git ls-files 'engines/*.cc' 'engines/*.h' | xargs .venv/bin/clang-format --dry-run -Werror
 
 tidy: venv build/build.ninja  ## Search the C++ sources for mistakes with clang-tidy (minutes)
@@ -63,7 +64,8 @@ format: venv  ## Rewrite the sources in the project's format
 	@.venv/bin/ruff check --fix-only -q . && .venv/bin/ruff format -q .
 	@git ls-files 'engines/*.cc' 'engines/*.h' | xargs .venv/bin/clang-format -i
 
-prose: venv  ## Render the numbers in documents from committed results
+prose: venv  ## Render the numbers and the picture in documents from committed results
+	@PYTHONPATH=. $(PY) results/quickstart/picture.py
 	@git ls-files '*.md' | xargs $(KVDYNO) prose
 
 sanitize: packages  ## Build with sanitizers and run the C++ tests under them
@@ -137,7 +139,7 @@ clean-room: venv  ## Run the two commands of the README in a fresh container (lo
 	@harness/setup.sh docker
 	@RUNFLAGS='$(RUNFLAGS)' containers/clean-room
 
-doctor: build  ## Say what this machine lacks for fair measurements, and the remedy
+doctor: build  ## List what this machine lacks for fair measurements, and the remedy
 	@$(KVDYNO) doctor
 
 packages:

@@ -2,7 +2,7 @@
 # Sets up what kvdyno needs on Debian or Ubuntu, each step once: `setup.sh packages` installs system
 # packages, `setup.sh venv` makes the Python environment, `setup.sh docker` sees to it that a Docker
 # Engine answers, `setup.sh versions` installs what building versions of engines needs,
-# `setup.sh aarch64` what cross-compiling needs. A stamp that holds the step's inputs says that it is done. Without root it names the
+# `setup.sh aarch64` what cross-compiling needs. A stamp that holds the step's inputs marks it as done. Without root it names the
 # missing packages and goes on with what it can.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -123,7 +123,7 @@ start_engine() {
     fi
     sleep 0.5
   done
-  give_up "$why; it said: $(tail -n 1 "$log")"
+  give_up "$why; its output: $(tail -n 1 "$log")"
 }
 
 give_up() {  # give_up REASON

@@ -11,7 +11,7 @@ the form of each (a literal: experiments are checked without importing it), `TAB
 - "series": the binding's columns, `run` (what one line belongs to), `elapsed` (s), `value`;
 - "timeline": the binding's columns, `layer` ("value", or the kind of an event), `elapsed` (s since the phase
   began; of an event its begin), `value`, `duration` (s), `state`, `cause`, `detail`, and `status` ("ok", or
-  why a run has no value). The rows of a panel are of one run.
+  why a run has no value). The rows of a panel come from one run.
 
 Figures compute no statistics. Equal tables give equal bytes (`save`).
 """

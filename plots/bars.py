@@ -1,7 +1,8 @@
 """Bars of a value at each x, one per series, with its interval.
 
-A point that has no value because its runs failed says so in its place; no bar is left out silently. Options:
-`log: true` draws values on a logarithmic scale, as dots: a bar's length means nothing where there is no zero.
+A point that has no value because its runs failed has the reason in its place; no bar is left out silently.
+Options: `log: true` draws values on a logarithmic scale, as dots: a bar's length means nothing
+where there is no zero.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Latency by percentile: how slow the slowest operations are, on a scale that opens the tail.
 
-Each further nine (90, 99, 99.9 …) takes the same width, as in HdrHistogram's own plots. Percentiles are of
+Each further nine (90, 99, 99.9 …) takes the same width, as in HdrHistogram's own plots. Percentiles come from
 all repetitions' operations together, so there is no interval to draw.
 """
 

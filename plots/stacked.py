@@ -2,7 +2,7 @@
 
 The parts are the values of the column `part`, in the order of the table. Options: `share: true` draws
 percentages of the total; `metrics` names the parts where an experiment binds this kind. A place where no part
-has a value says why.
+has a value shows the reason.
 """
 
 from __future__ import annotations

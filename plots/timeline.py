@@ -5,7 +5,7 @@ the run (1); `stalls: false` leaves out the shades; `mark` names kinds of events
 below the line, a tuner's steps one for each thing that it sets; `causes`: of compactions only those for one
 of these reasons, in the engine's words.
 
-What is closer than a reader can tell apart is drawn as one, paler the less of it is covered; what is shorter
+What is closer than a reader can distinguish is drawn as one, paler the less of it is covered; what is shorter
 than that is drawn as long.
 """
 
@@ -35,7 +35,7 @@ OPTIONS: OptionForms = {
     "causes": "words",
 }
 
-_CLOSEST = 1 / 2000  # of the width: what is closer or shorter cannot be told
+_CLOSEST = 1 / 2000  # of the width: what is closer or shorter cannot be seen
 _STEP_WIDTH = 1 / 700  # of a tuner's step, which is a moment
 _PALEST = 0.25
 
@@ -180,7 +180,7 @@ def _mark(
 
 
 def _bars(axes: Axes, events: pd.DataFrame, height: tuple[float, float], end: float, **looks: Any) -> None:
-    """Events as bars: no more of them than a reader can tell, however many events there are."""
+    """Events as bars: no more of them than a reader can distinguish, however many events there are."""
     ordered = events.sort_values("elapsed")
     begins, durations = (ordered[name].to_numpy(dtype=float) for name in ("elapsed", "duration"))
     ends = np.maximum.accumulate(begins + np.maximum(durations, _CLOSEST * end))

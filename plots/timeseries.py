@@ -1,6 +1,6 @@
 """A value over the time of a phase, one thin line per run.
 
-Every run is drawn, so that what repeats can be told from what happened once. Time starts at the first
+Every run is drawn, so that a reader sees what repeats and what happened once. Time starts at the first
 interval of each run.
 """
 

@@ -1,7 +1,7 @@
 """Simulates the limits of `kvdyno.analysis.steady` and prints LIMITS.
 
 For each length, steady series exceed any of the three limits in FALSE_ALARMS of all cases, at the correlation
-of the noise that does most; the patterns' shares of it stand as WEIGHTS says (a sawtooth is easily seen, a
+of the noise that does most; the patterns' shares of it stand as in WEIGHTS (a sawtooth is easily seen, a
 step is not). Run it after a change of the patterns (minutes): .venv/bin/python tests/calibrate_steadiness.py
 """
 

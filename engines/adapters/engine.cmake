@@ -54,7 +54,7 @@ function(kvdyno_test_engine name)
   endif()
 endfunction()
 
-# Tells that the engine of this folder is not built, and which packages it lacks.
+# Prints that the engine of this folder is not built, and which packages it lacks.
 function(kvdyno_skip_engine name)
   file(STRINGS ${CMAKE_CURRENT_SOURCE_DIR}/packages.txt packages REGEX "^[^#]")
   list(JOIN packages " " packages)
@@ -62,11 +62,11 @@ function(kvdyno_skip_engine name)
 endfunction()
 
 # Makes the imported target <target> of an installed library and one of its headers, if both exist.
-# Asks the file system rather than the library's CMake package: Debian's RocksDB package wants the
+# Asks the file system rather than the library's CMake package: Debian's RocksDB package needs the
 # development files of every compression library, which linking to the shared library does not.
 #
 # KVDYNO_ENGINE_PREFIX comes first where it holds the library: a folder that `kvdyno engines build`
-# filled. Drivers belong into its bin/, and load the library from its lib/. Whoever links the target sees
+# filled. Drivers belong into its bin/, and load the library from its lib/. What links the target sees
 # KVDYNO_LIBRARY_ORIGIN and KVDYNO_LIBRARY_FLAGS, texts for LibraryFacts.
 function(kvdyno_find_library target library)
   if(TARGET ${target})

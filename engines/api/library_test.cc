@@ -28,7 +28,7 @@ TEST(ProbeLibrary, LooksIntoSharedLibraries) {
   EXPECT_EQ(ProbeLibrary(function, true).assertions, false);
 }
 
-TEST(ProbeLibrary, SaysNothingOfWhatIsNoFunction) {
+TEST(ProbeLibrary, ReturnsNothingForWhatIsNoFunction) {
   const LibraryFacts facts = ProbeLibrary(nullptr, true);
   EXPECT_EQ(facts.assertions, std::nullopt);
   EXPECT_EQ(facts.compiler, "");

@@ -15,7 +15,7 @@ TEST(Hash64, DependsOnTheBytesAlone) {
   EXPECT_EQ(Hash64(std::string_view(text).substr(1)), Hash64("0123456789abcdef"));
 }
 
-TEST(Hash64, TellsLengthsOfZerosApart) {
+TEST(Hash64, DistinguishesLengthsOfZeros) {
   std::set<uint64_t> hashes;
   for (size_t length = 0; length < 200; ++length) hashes.insert(Hash64(std::string(length, '\0')));
   EXPECT_EQ(hashes.size(), 200u);

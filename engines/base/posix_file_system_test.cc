@@ -257,7 +257,7 @@ TEST_P(ReadAndWrite, CreatingEmptiesAnExistingFile) {
   EXPECT_EQ(Content(Path("f")), "");
 }
 
-TEST_P(ReadAndWrite, SaysNotFoundAndNamesTheFile) {
+TEST_P(ReadAndWrite, ReturnsNotFoundAndNamesTheFile) {
   std::unique_ptr<RandomAccessFile> in;
   const Status status = files_->OpenForRead(Path("nothing"), GetParam(), &in);
   EXPECT_TRUE(status.not_found());
@@ -459,7 +459,7 @@ TEST_F(PosixFileSystemTest, ChangesNamesAndSizes) {
   EXPECT_EQ(Names(), std::vector<std::string>{});
 }
 
-TEST_F(PosixFileSystemTest, SaysNotFoundForWhatIsNotThere) {
+TEST_F(PosixFileSystemTest, ReturnsNotFoundForWhatIsNotThere) {
   const std::string nothing = Path("nothing");
   const std::string below = nothing + "/x";
   std::unique_ptr<WritableFile> out;
@@ -567,7 +567,7 @@ TEST_F(TinyMountTest, PopulateFailsWhereAStoreWouldRaiseASignal) {
   ASSERT_TRUE(files_->Create(Path("f"), false, &out).ok());
   while (out->Append(std::string(4096, 'x')).ok()) {
   }
-  // Before Linux 5.14 Populate checks nothing, as its comment says.
+  // Before Linux 5.14 Populate checks nothing, as its comment explains.
   alignas(kDirectAlignment) static char page[kDirectAlignment];
   constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE, which older headers lack
   if (::madvise(page, sizeof page, kPopulateWrite) != 0) {

@@ -38,7 +38,7 @@ class Descriptor {
 };
 
 // Opens with O_DIRECT where *direct asks for it, or without, with *direct cleared, where the file
-// system has no such thing. Not open on failure; errno says why.
+// system has no such thing. Not open on failure; errno has the reason.
 Descriptor OpenMaybeDirect(const std::string& path, int flags, bool* direct);
 
 class PosixRandomAccessFile final : public RandomAccessFile {

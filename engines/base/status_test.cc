@@ -36,7 +36,7 @@ TEST(Status, EveryCodeHasANameOfItsOwn) {
   EXPECT_FALSE(names.contains("unknown code"));
 }
 
-TEST(Status, TellsThePlaceOfDamage) {
+TEST(Status, HoldsThePlaceOfDamage) {
   const Status plain = Status::Corruption("block checksum: expected 1, got 2");
   EXPECT_EQ(plain.file(), "");
   EXPECT_EQ(plain.offset(), 0u);

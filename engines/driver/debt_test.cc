@@ -17,7 +17,7 @@ class Debt : public DriverFixture {
                        "operationcount=20", "warmup.operations=20"};
 };
 
-TEST_F(Debt, IsToldAtTheBordersOfEachPhase) {
+TEST_F(Debt, IsReportedAtTheBordersOfEachPhase) {
   engine_.debt = 500;
   Names slack = puts_;
   slack.insert(slack.end(), {"rest=false", "drain=false"});
@@ -59,7 +59,7 @@ TEST_F(Debt, WithoutAWarmUpThereIsNoRest) {
   EXPECT_EQ(PhaseNames(), (Names{"load", "settle", "build", "measure", "drain", "run"}));
 }
 
-TEST_F(Debt, OneThatStaysIsSaid) {
+TEST_F(Debt, OneThatStaysIsReported) {
   engine_.debt = 500;
   engine_.keeps_debt = true;
   ASSERT_EQ(Drive({"-run"}, puts_), 0) << errors_;
@@ -70,7 +70,7 @@ TEST_F(Debt, OneThatStaysIsSaid) {
   EXPECT_EQ(MetricOf("drain", "debt"), 500 + 40 * 800);
 }
 
-TEST_F(Debt, OneThatNobodyKnowsIsNotTold) {
+TEST_F(Debt, AnUnknownOneIsNotReported) {
   ASSERT_EQ(Drive({"-run"}, puts_), 0) << errors_;
   EXPECT_EQ(engine_.settled_to, (std::vector<std::optional<uint64_t>>(2, std::nullopt)));
   for (const char* metric : {"debt", "debt.begin", "debt.change"}) {

@@ -40,7 +40,7 @@ TEST_F(Driver, RunsAllPhasesAndSpansInOrder) {
   EXPECT_GT(MetricOf("load", "open.seconds"), 0);
   EXPECT_FALSE(Phase("measure")["metrics"].contains("open.seconds"));
   EXPECT_FALSE(Phase("build")["metrics"].contains("open.seconds"));
-  EXPECT_FALSE(Phase("measure")["metrics"].contains("disk.used")) << "nobody walks before drain";
+  EXPECT_FALSE(Phase("measure")["metrics"].contains("disk.used")) << "no walk before drain";
   EXPECT_EQ(OutcomeJson()["status"], "ok");
 }
 
@@ -150,7 +150,7 @@ TEST_F(Driver, BytesAreKeysPlusValues) {
   EXPECT_EQ(MetricOf("measure", "bytes.read"), 30 * 814);
 }
 
-TEST_F(Driver, UpdatesReadFirstOnlyWhenTold) {
+TEST_F(Driver, UpdatesReadFirstOnlyWhenAsked) {
   const Names mix = {"operationcount=40", "readproportion=0", "updateproportion=1"};
   ASSERT_EQ(Drive({"-load", "-run"}, mix), 0);
   EXPECT_EQ(engine_.calls["get"], 0u);
@@ -222,7 +222,7 @@ TEST_F(Driver, VerifyCatchesAnEngineThatLies) {
   };
   const Names reads = {"recordcount=10", "operationcount=10", "readproportion=1",
                        "updateproportion=0"};
-  EXPECT_EQ(Drive({"-load", "-run"}, reads), 0) << "without verify nobody looks";
+  EXPECT_EQ(Drive({"-load", "-run"}, reads), 0) << "without verify values are not checked";
   Names checked = reads;
   checked.push_back("verify=true");
   EXPECT_EQ(Drive({"-run"}, checked), 3);
@@ -263,7 +263,7 @@ TEST_F(Driver, VerifyCatchesAScanThatSkipsARow) {
   EXPECT_EQ(Drive({"-run"}, deleting), 0) << "a mix that deletes expects missing rows";
 }
 
-TEST_F(Driver, OpenLoopTellsHowManyStartsItMissed) {
+TEST_F(Driver, OpenLoopReportsHowManyStartsItMissed) {
   engine_.hook = [](std::string_view call, std::string_view) {
     if (call == "get") std::this_thread::sleep_for(std::chrono::milliseconds(50));
     return Status::Ok();
@@ -317,7 +317,7 @@ TEST_F(Driver, VeryManyUnstartedOperationsAreCountedInLots) {
   EXPECT_NEAR(MetricOf("measure", "read.latency.p50"), 100e6, 1e6);
 }
 
-TEST_F(Driver, UnstartedOperationsAreOfTheMixsShares) {
+TEST_F(Driver, UnstartedOperationsHaveTheMixsShares) {
   engine_.hook = [](std::string_view call, std::string_view) {
     if (call == "get" || call == "put") std::this_thread::sleep_for(std::chrono::seconds(1));
     return Status::Ok();
@@ -352,7 +352,7 @@ TEST_F(Driver, TimeToNineTenthsOfTheFinalRate) {
   EXPECT_FALSE(Phase("run")["metrics"].contains("throughput.time_to_90"));
 }
 
-TEST_F(Driver, SaysWhatAWriteSurvives) {
+TEST_F(Driver, DescribesWhatAWriteSurvives) {
   ASSERT_EQ(DriveWith({"--describe"}), 0);
   const nlohmann::json described = nlohmann::json::parse(output_)["engine"]["durability"];
   EXPECT_EQ(described["process"], "kept");
@@ -364,7 +364,7 @@ TEST_F(Driver, SaysWhatAWriteSurvives) {
   EXPECT_EQ(in_force["power_loss_seconds"], 0);
 }
 
-TEST_F(Driver, SaysWhichPropertiesShapeAgedData) {
+TEST_F(Driver, ListsWhichPropertiesShapeAgedData) {
   ASSERT_EQ(DriveWith({"--describe"}), 0);
   const nlohmann::json description = nlohmann::json::parse(output_);
   std::set<std::string> aged;
@@ -378,7 +378,7 @@ TEST_F(Driver, SaysWhichPropertiesShapeAgedData) {
                                           "rest", "measure", "drain", "run"}));
 }
 
-TEST_F(Driver, SlowOperationsAreToldInTheRowTheyBelongTo) {
+TEST_F(Driver, SlowOperationsAreReportedInTheRowTheyBelongTo) {
   static constexpr double kSeconds = 0.02;  // of an operation, at least
   engine_.hook = [](std::string_view call, std::string_view) {
     if (call == "get") std::this_thread::sleep_for(std::chrono::duration<double>(kSeconds));
@@ -416,7 +416,7 @@ TEST_F(Driver, TheFirstErrorEndsTheRunAndIsLeftBehind) {
   EXPECT_EQ(engine_.calls["close"], 1u);
 }
 
-TEST_F(Driver, FailuresAreToldWhereverTheyHappen) {
+TEST_F(Driver, FailuresAreReportedWhereverTheyHappen) {
   for (const auto& [call, phase] : std::vector<std::pair<std::string, std::string>>{
            {"open", ""}, {"settle", "settle"}, {"close", "close"}}) {
     engine_.hook = [call = call](std::string_view called, std::string_view) {
@@ -519,7 +519,7 @@ TEST_F(Driver, TheEngineMayOpenAsManyFilesAsTheSystemAllows) {
   setrlimit(RLIMIT_NOFILE, &before);
 }
 
-TEST_F(Driver, AFullDiskIsToldForEveryFile) {
+TEST_F(Driver, AFullDiskIsReportedForEveryFile) {
   for (const std::string file : {"series.csv", "events.csv", "latency.hlog", "outcome.json.tmp"}) {
     std::filesystem::remove_all(root_ + "/output");
     std::filesystem::create_directory(root_ + "/output");

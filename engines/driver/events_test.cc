@@ -61,7 +61,7 @@ TEST_F(Events, BelongToThePhaseInWhichTheyBegan) {
   EXPECT_EQ(rows[0][6], "asked");
 }
 
-TEST_F(Events, WhatIsToldOnceTheStoreIsClosedIsKept) {
+TEST_F(Events, WhatIsReportedOnceTheStoreIsClosedIsKept) {
   TellAt("close", {.kind = "stall", .state = "stop", .cause = "level0", .ended = false});
   ASSERT_EQ(Drive({"-load"}, {"recordcount=10"}), 0);
   const std::vector<Row> rows = RowsOf("stall");

@@ -9,10 +9,10 @@ namespace {
 
 constexpr int64_t kThreadStep = 2;
 
-// Of kFork: flushes slower than this share of the best ones are slow.
+// For kFork: flushes slower than this share of the best ones are slow.
 constexpr double kSlowFlush = 0.5;
 
-// Of kPlus. The share of a limit that counts as pressure, and the one that is still calm.
+// For kPlus. The share of a limit that counts as pressure, and the one that is still calm.
 constexpr double kPressure = 0.6;
 constexpr double kCalm = 0.3;
 // The newest window's weight in the average of what flushes carry.
@@ -70,7 +70,7 @@ bool AdocCore::RedundancyOverflow(const AdocWindow& window) const {
   return limits_.soft_pending_bytes > 0 && window.pending_bytes >= limits_.soft_pending_bytes;
 }
 
-// Of several overflows the first one in this order is handled, the others wait for the next window.
+// The first of several overflows in this order is handled, the others wait for the next window.
 AdocCore::Turns AdocCore::Paper(const AdocWindow& window) const {
   if (Level0Overflow(window.level0_files)) {
     return {.threads = {Move::kRaise, AdocReason::kLevel0}};

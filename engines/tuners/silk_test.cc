@@ -55,7 +55,7 @@ TEST(SilkShare, PeaksBeginAboveThreeQuarters) {
   EXPECT_FALSE(share.peak());
 }
 
-TEST(SilkShare, NoTimeTellsNothing) {
+TEST(SilkShare, NoTimeShowsNothing) {
   SilkShare share{{}};
   EXPECT_FALSE(share.Observe(1e9, 0));
   EXPECT_DOUBLE_EQ(share.rate_bytes_per_s(), 200e6);

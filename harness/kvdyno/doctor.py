@@ -76,7 +76,7 @@ def examine(
 ) -> tuple[Finding, ...]:
     """Every judgement on what `runner` needs, good ones too, in a fixed order.
 
-    `environment` holds the facts (docs/formats.md); `confinement` says how the runner enforces caps here, or
+    `environment` holds the facts (docs/formats.md); `confinement` is how the runner enforces caps here, or
     why it cannot; `engines` are the runner's, or why there are none; `docker` holds the facts of the Docker
     Engine, or why it is out of reach. `gauges` are those of a record, with why some are None; `counters` are
     what the kernel counts for records; `restored` is what a killed sweep had changed and was put back.
@@ -143,7 +143,7 @@ def _docker(docker: Facts | HostError, facts: Facts, *, needed: bool) -> Iterato
 
 
 def _base_image(docker: Facts, *, level: Level) -> Finding:
-    """Whether images can be built on something. Whether a registry is in reach only a pull can tell."""
+    """Whether images can be built on something. Only a pull can show whether a registry is in reach."""
     if docker["images.base"]:
         return Finding("ok", "base image", docker["images.base"])
     if docker["images.debootstrap"]:

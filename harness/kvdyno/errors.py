@@ -10,7 +10,7 @@
     ├── RunFailures                  8     the sweep ended, but runs failed; they are stored as results
     └── Interrupted                130     the user stopped the sweep; what was finished is stored
 
-A message says where, what was expected, what was found; `remedy` says what to do about it.
+A message names the place, what was expected and what was found; `remedy` is what to do about it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class KvdynoError(Exception):
         self.remedy = remedy
 
     def __str__(self) -> str:
-        """One line that says where and what, then the remedy."""
+        """One line with place and message, then the remedy."""
         text = f"{self.where}: {self.message}" if self.where else self.message
         return f"{text}\n  remedy: {self.remedy}" if self.remedy else text
 

@@ -13,7 +13,7 @@ from fakes.containers import PrivateEngine, private_engine
 from kvdyno.errors import HostError
 from kvdyno.model.docker_engine import connect
 
-# Tests want what set-up installs, not versions that take minutes to build.
+# Tests need what set-up installs, not versions that take minutes to build.
 os.environ["KVDYNO_VERSIONS"] = "system"
 
 

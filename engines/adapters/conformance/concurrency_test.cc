@@ -1,4 +1,4 @@
-// Several sessions at once: every read value is one that somebody wrote for that key, a key's
+// Several sessions at once: every read value is one that a session wrote for that key, a key's
 // versions never go back, and counters and events may be taken meanwhile.
 #include <algorithm>
 #include <atomic>
@@ -111,7 +111,7 @@ TEST_F(ConformanceConcurrency, WritersOfTheSameKeys) {
       writers.emplace_back([this] { Write(0); });
     }
   }
-  // Each writer's last version is the last one, whoever wrote it.
+  // Each writer's last version is the last one, whichever writer wrote it.
   for (uint64_t key = 0; key < kKeysPerWriter; key++) {
     ExpectGet(NumberedKey(key), Value(key, kVersions));
   }

@@ -1,4 +1,4 @@
-// What an adapter says of itself: identity, options, counters.
+// An adapter's description: identity, options, counters.
 #include <limits>
 #include <map>
 #include <set>

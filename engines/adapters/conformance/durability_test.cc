@@ -14,8 +14,8 @@ namespace {
 
 class ConformanceDurability : public Conformance {
  protected:
-  // Runs this binary again, which writes, makes durable as `way` says, and kills itself. False when
-  // the engine says that it cannot.
+  // Runs this binary again, which writes, makes durable by `way`, and kills itself. False when
+  // the engine cannot.
   bool WriteInAProcessThatDies(const char* way) {
     Close();
     const pid_t pid = fork();
@@ -47,8 +47,8 @@ TEST_F(ConformanceDurability, SyncWritesOutliveAKill) {
   ExpectRecords();
 }
 
-// What the adapter says of its writes is what readers of a comparison go by.
-TEST_F(ConformanceDurability, AcknowledgedWritesOutliveAKillWhereTheAdapterSaysSo) {
+// Readers of a comparison rely on what the adapter promises of its writes.
+TEST_F(ConformanceDurability, AcknowledgedWritesOutliveAKillWhereTheAdapterPromises) {
   const std::optional<Durability> durability = adapter().durability(false);
   if (!durability) GTEST_SKIP() << "the adapter does not say what a write survives";
   if (!durability->survives_process) GTEST_SKIP() << "it does not say so: " << durability->note;
@@ -56,7 +56,7 @@ TEST_F(ConformanceDurability, AcknowledgedWritesOutliveAKillWhereTheAdapterSaysS
   ExpectRecords();
 }
 
-TEST_F(ConformanceDurability, IsSaidConsistently) {
+TEST_F(ConformanceDurability, IsDescribedConsistently) {
   for (const bool sync : {false, true}) {
     const std::optional<Durability> durability = adapter().durability(sync);
     if (!durability) GTEST_SKIP() << "the adapter does not say what a write survives";

@@ -76,7 +76,7 @@ class Conformance : public ::testing::Test {
   void ExpectAbsent(std::string_view key);
   void ExpectPut(std::string_view key, std::string_view value);
   // Rows of the range, compared as far as the engine's interface returns them. An engine whose
-  // interface has no end bound says Unsupported, which is checked to be the only reason.
+  // interface has no end bound returns Unsupported, which is checked to be the only reason.
   void ExpectRows(const ScanRange& range, const Rows& expected);
   // Every key of the reference and nothing else, by scan and by get.
   void ExpectEquals(const Reference& reference);

@@ -85,7 +85,7 @@ TEST(ConformanceEvents, CanBeTakenFromOpenToAfterClose) {
   for (const Event& event : events) ExpectPlausible(event);
   events.clear();
   adapter->TakeEvents(&events);
-  EXPECT_TRUE(events.empty()) << "an event is told once";
+  EXPECT_TRUE(events.empty()) << "an event is reported once";
 }
 
 // KVDYNO_SEED repeats a failed run.

@@ -1,5 +1,5 @@
 // Runs the suite. With `--hold <directory>` it is the other process of the test that opens a
-// store twice: opens it, says so, and holds it until standard input ends. With one of the
+// store twice: opens it, prints so, and holds it until standard input ends. With one of the
 // words of fixture.h it is the process that a test of durability loses.
 #include <gtest/gtest.h>
 

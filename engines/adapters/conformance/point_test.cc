@@ -84,7 +84,7 @@ TEST_F(Conformance, LongKeys) {
   ExpectAbsent(stem);
 }
 
-// An engine may refuse a longer key, but then it says so.
+// An engine may refuse a longer key, but then with an error.
 TEST_F(Conformance, KeysOfAKibibyteWorkOrAreRefused) {
   const std::string key(1024, 'k');
   const Status put = session().Put(key, "value");
@@ -96,7 +96,7 @@ TEST_F(Conformance, KeysOfAKibibyteWorkOrAreRefused) {
   }
 }
 
-// An engine may refuse the empty key, but then it says so.
+// An engine may refuse the empty key, but then with an error.
 TEST_F(Conformance, EmptyKeyWorksOrIsRefused) {
   const Status put = session().Put("", "value");
   if (put.ok()) {

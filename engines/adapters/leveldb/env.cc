@@ -115,7 +115,7 @@ struct Env::Work {
 
 Env::Env(int64_t mapped_files) : EnvWrapper(leveldb::Env::Default()), maps_left_(mapped_files) {}
 
-// The store is gone once its last work has said so, which is before Run has returned.
+// The store is gone once its last work has signalled it, which is before Run has returned.
 Env::~Env() { WaitForBackgroundWork(); }
 
 void Env::WaitForBackgroundWork() {

@@ -37,7 +37,7 @@ class LevelEnv : public ::testing::Test {
   std::string directory_ = fs::temp_directory_path() / "kvdyno-leveldb-XXXXXX";
 };
 
-// Where the data is tells which way it was read: into the scratch buffer, or mapped.
+// The data's address shows which way it was read: into the scratch buffer, or mapped.
 bool ReadIntoScratch(const leveldb::RandomAccessFile& file) {
   char scratch[4];
   leveldb::Slice got;

@@ -1,4 +1,4 @@
-// Hand-made callbacks, and what a window says of them.
+// Hand-made callbacks, and the windows that they make.
 #include "signals.h"
 
 #include <gtest/gtest.h>
@@ -52,7 +52,7 @@ TEST_F(AdocSignals, AMemtableIsEarlyWhileAnOlderOneWaits) {
   EXPECT_EQ(Window().early_fills, 0u);
   Seal(200);
   EXPECT_EQ(Window().early_fills, 1u) << "the one sealed before is not flushed";
-  EXPECT_EQ(Window().early_fills, 0u) << "each is told once";
+  EXPECT_EQ(Window().early_fills, 0u) << "each is counted once";
   Flush(2, 199);
   Seal(300);
   EXPECT_EQ(Window().early_fills, 1u);

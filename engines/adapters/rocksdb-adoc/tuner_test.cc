@@ -82,7 +82,7 @@ class AdocTuner : public ::testing::Test {
     }
   }
 
-  // Waits until so many events have been told, and returns them.
+  // Waits until so many events have been reported, and returns them.
   std::vector<Event> Events(size_t count) {
     std::vector<Event> events;
     while (events.size() < count) {
@@ -148,7 +148,7 @@ TEST_F(AdocTuner, ABatchIsTableSizeAndLevelSizeToo) {
   EXPECT_EQ(Sampled("tuner_actions_memory"), 1);
 }
 
-TEST_F(AdocTuner, WhatFailsIsToldAndNotBelieved) {
+TEST_F(AdocTuner, WhatFailsIsReportedAndNotBelieved) {
   Open();
   FillLevel0();
   db_ = std::make_unique<Stubborn>(db_.release());

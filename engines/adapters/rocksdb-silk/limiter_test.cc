@@ -109,7 +109,7 @@ TEST_F(SilkHeldWork, DoesNotHoldOthers) {
   ExpectWritten();
 }
 
-TEST(SilkLimiter, TellsItsRate) {
+TEST(SilkLimiter, ReturnsItsRate) {
   Limiter limiter({}, kNever);
   EXPECT_EQ(limiter.GetBytesPerSecond(), 200'000'000);
   limiter.SetShare(50e6, false);

@@ -18,7 +18,7 @@ class LoadMeter {
   // A session that does what `session` does, and counts.
   std::unique_ptr<Session> Measure(std::unique_ptr<Session> session);
 
-  // Of all sessions so far, those that ended included; never decreases.
+  // All sessions so far, ended ones too; never decreases.
   uint64_t bytes() const;
 
  private:

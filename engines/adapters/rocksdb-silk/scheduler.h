@@ -52,7 +52,7 @@ class Scheduler {
   rocksdb::ConcurrentTaskLimiter& slots_;
   EventLog& events_;
 
-  // Of the thread.
+  // The thread's.
   tuners::SilkShare share_;
   uint64_t looked_ns_;
   uint64_t seen_bytes_;

@@ -1,4 +1,4 @@
-// The scheduler's steps: load seen, peaks told, slots lent and taken back.
+// The scheduler's steps: load seen, peaks announced, slots lent and taken back.
 #include "scheduler.h"
 
 #include <gtest/gtest.h>

@@ -8,7 +8,7 @@
 
 namespace kvdyno::silk {
 
-// Of the calling thread; a flush, which never waits, for threads that are not RocksDB's.
+// The calling thread's; a flush, which never waits, for threads that are not RocksDB's.
 tuners::SilkClass CurrentWork();
 
 // A compaction from this level.

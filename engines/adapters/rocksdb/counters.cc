@@ -28,7 +28,7 @@ constexpr Ticker kTickers[] = {
     {rocksdb::GET_HIT_L2_AND_UP, "get_hit_level2_and_up", "count"},
 };
 
-// Of the maps that RocksDB keeps without statistics; numbers in text.
+// From the maps that RocksDB keeps without statistics; numbers in text.
 struct Entry {
   const char* key;
   const char* name;

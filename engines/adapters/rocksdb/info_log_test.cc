@@ -66,7 +66,7 @@ TEST_F(RocksInfoLog, OutlivesADiskWithoutRoom) {
   for (int line = 0; line < 10; line++) rocksdb::Error(log_, "lost");
 }
 
-TEST_F(RocksInfoLog, SaysWhatCouldNotBeOpened) {
+TEST_F(RocksInfoLog, NamesWhatCouldNotBeOpened) {
   fs::create_directory(fs::path(directory_) / "LOG");
   const Status opened = Open(directory_);
   EXPECT_NE(opened.ToString().find("open " + directory_ + "/LOG: "), std::string::npos)

@@ -351,7 +351,7 @@ void DescribeIo(Options* o, OptionTable* table) {
 void DescribeAdvice(Options* o, OptionTable* table) {
   table->Bool("increase_parallelism", &o->increase_parallelism,
               {.effect = "RocksDB's advice for larger machines: 16 background threads, whatever "
-                         "max_background_jobs says. Does not scale."});
+                         "max_background_jobs implies. Does not scale."});
   table->Bool(
       "optimize_level_style_compaction", &o->optimize_level_style_compaction,
       {.effect = "RocksDB's advice for larger machines, whatever other options say: 512 MiB "

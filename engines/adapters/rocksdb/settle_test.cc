@@ -25,7 +25,7 @@ TEST(RocksQuietWatch, AFewQuietLooksAreEnough) {
   EXPECT_EQ(watch.Look(0, 0), Verdict::kQuiet);
 }
 
-TEST(RocksQuietWatch, WorkBetweenQuietLooksStartsThemAnew) {
+TEST(RocksQuietWatch, WorkBetweenQuietLooksStartsThemAgain) {
   for (const auto& [pending, running] : {std::pair(1, 0), {0, 1}}) {
     QuietWatch watch;
     for (int round = 0; round < 10; round++) {

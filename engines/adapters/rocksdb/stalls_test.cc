@@ -75,7 +75,7 @@ TEST_F(Stalls, WhatGoesOnIsCountedAsFarAsItHasCome) {
   EXPECT_EQ(Counted("longest_stall_micros", 4 * kMs), 3000);
 }
 
-TEST_F(Stalls, WhatDoesNotEndIsToldAsSuch) {
+TEST_F(Stalls, WhatDoesNotEndIsReportedAsSuch) {
   log_.Look(1 * kMs, Stall::kStop, Cause::kMemtable, {});
   log_.Finish(6 * kMs);
   const std::vector<Event> events = Take();

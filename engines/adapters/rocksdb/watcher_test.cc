@@ -136,7 +136,7 @@ TEST_F(Watched, AStopByLevel0IsSeenWithItsCause) {
   EXPECT_EQ(Counted("level0_files"), 4);
   EXPECT_EQ(Counted("write_stopped"), 1);
   EXPECT_EQ(Counted("stops_level0"), 1);
-  EXPECT_GT(Counted("stop_level0_micros"), 0) << "told while it goes on";
+  EXPECT_GT(Counted("stop_level0_micros"), 0) << "reported while it goes on";
   EXPECT_EQ(Counted("compaction_slots"), 1) << "of two jobs, one is for flushes";
 
   store_.gate->Open();
@@ -178,7 +178,7 @@ TEST_F(Watched, AStopByMemtablesBeginsWhenTheLastOneIsFull) {
   EXPECT_GT(Counted("stall_micros"), 0) << "RocksDB's own clock of waiting writers";
 }
 
-TEST_F(Watched, JobsAreToldWithReasonAndBytes) {
+TEST_F(Watched, JobsAreReportedWithReasonAndBytes) {
   for (int key = 0; key < 500; ++key) Put(key % 70);
   ASSERT_TRUE(store_.Settle(std::nullopt).ok());
   std::vector<Event> events;
@@ -193,7 +193,7 @@ TEST_F(Watched, JobsAreToldWithReasonAndBytes) {
   EXPECT_GT(count("compaction", "level0_files"), 0);
 }
 
-TEST_F(Watched, WhatRunsWhenTheStoreIsClosedIsToldAfterwards) {
+TEST_F(Watched, WhatRunsWhenTheStoreIsClosedIsReportedAfterwards) {
   store_.gate->Close(&store_.gate->flushes);
   Put(0);
   std::thread flusher([this] { store_.FlushOneFile(); });
@@ -207,7 +207,7 @@ TEST_F(Watched, WhatRunsWhenTheStoreIsClosedIsToldAfterwards) {
   EXPECT_EQ(store_.hooks, (std::vector<std::string>{"prepare", "opened", "closing"}));
 }
 
-TEST(Unwatched, NothingIsToldAndTheStoreWorks) {
+TEST(Unwatched, NothingIsReportedAndTheStoreWorks) {
   std::string directory = fs::temp_directory_path() / "kvdyno-unwatched-XXXXXX";  // mkdtemp's
   ASSERT_NE(mkdtemp(directory.data()), nullptr);
   Gated store;

@@ -102,7 +102,7 @@ class YcsbSession final : public Session {
     return got;
   }
 
-  // YCSB-cpp's update is of a record that exists.
+  // YCSB-cpp's update needs a record that exists.
   Status Put(std::string_view key, std::string_view value) override {
     if (Status ready = Ready(key, value); !ready.ok()) return ready;
     const Status updated =

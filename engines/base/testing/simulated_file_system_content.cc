@@ -200,7 +200,7 @@ void Content::Unmap() {
 
 void Content::Fold() {
   for (uint64_t page = 0; page < now_.pages.size(); ++page) {
-    // Of a page that was cut off since the last Sync, the durable image says nothing any more.
+    // The durable image holds no page that was cut off since the last Sync.
     const bool comparable = (page + 1) * kPage <= floor_;
     if (comparable && SamePage(Live(page), durable_.At(page))) {
       now_.pages[page] = durable_.pages[page];

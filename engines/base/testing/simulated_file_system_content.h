@@ -1,6 +1,6 @@
 // Content: the bytes of one simulated file, as the process sees them and as they are durable.
 // Owns both images, in pages that they share until one of them changes, and the memory of a live
-// mapping. Knows no names and no power: it only says what a loss leaves. Not thread safe, except
+// mapping. Knows no names and no power: it only decides what a loss leaves. Not thread safe, except
 // that stores into the mapping may happen at any time.
 #pragma once
 

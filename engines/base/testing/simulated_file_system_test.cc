@@ -217,7 +217,7 @@ TEST_F(Simulated, ARegrownFileHasNothingOfWhatWasCutOff) {
   EXPECT_EQ(Read("/db/a"), expected);
 }
 
-TEST_F(Simulated, HandlesOfBeforeThePowerLossFailAndMappedStoresGoNowhere) {
+TEST_F(Simulated, HandlesOpenedBeforeThePowerLossFailAndMappedStoresGoNowhere) {
   auto writer = Create("/db/a", "content");
   std::unique_ptr<RandomAccessFile> reader;
   Ok(files_.OpenForRead("/db/a", false, &reader));

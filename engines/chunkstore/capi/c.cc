@@ -1,6 +1,6 @@
 // The C interface: each call converts its arguments and passes them to store.h. Owns the handles
-// and the memory that it hands out (malloc, so that chunkstore_free needs no size). Threads: as c.h
-// says.
+// and the memory that it hands out (malloc, so that chunkstore_free needs no size). Threads: as in
+// c.h.
 #include "chunkstore/c.h"
 
 #include <cstdlib>

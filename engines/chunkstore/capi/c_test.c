@@ -321,8 +321,8 @@ int main(void) {
   OK(chunkstore_close(NULL, &error));
   test_reopening(options, directory);
   chunkstore_options_free(options);
-  rmdir(directory); /* fails when Destroy left something, which the next line tells */
+  rmdir(directory); /* fails when Destroy left something, which the next line checks */
   CHECK(access(directory, F_OK) != 0);
-  puts("every function of c.h does what it says");
+  puts("every function of c.h keeps its contract");
   return 0;
 }

@@ -47,7 +47,7 @@ class RunCheck {
   void CheckBlock(size_t block, const BlockView& view) {
     const bool continues = has_last_ && last_key_ == view.at(0).key;
     if (has_last_ && continues != (run_.index().blocks[block].continues != 0)) {
-      At(block, "expected the index to tell whether the block continues a key, got the contrary");
+      At(block, "expected the index to hold whether the block continues a key, got the contrary");
     }
     for (uint32_t i = 0; i < view.size(); ++i) CheckEntry(block, view.at(i));
     report_->entries += view.size();

@@ -164,7 +164,7 @@ TEST_F(CheckTest, FindsNothingInASoundStoreAndWritesNothing) {
   EXPECT_TRUE(CheckStore(&files_, "/elsewhere", &report).not_found());
 }
 
-TEST_F(CheckTest, TellsFileAndOffsetOfADamagedBlock) {
+TEST_F(CheckTest, ReportsFileAndOffsetOfADamagedBlock) {
   ASSERT_TRUE(files_.Flip(Path(SegmentName(tables_[0].segment)), 8 * 20).ok());
   const CheckReport report = Check();
   ASSERT_EQ(report.problems.size(), 1u);
@@ -292,7 +292,7 @@ TEST_F(CheckTest, RepairFindsWhatACutFileHasLeft) {
   for (const auto& [key, value] : found) EXPECT_EQ(rows_[key], value);
 }
 
-TEST_F(CheckTest, RepairOfAStoreAtItsLastEpochBeginsTheCountAnew) {
+TEST_F(CheckTest, RepairOfAStoreAtItsLastEpochRestartsTheCount) {
   ManifestState state = manifest_->state();
   state.epoch = kMaxEpoch - 1;
   std::unique_ptr<Manifest> replaced;

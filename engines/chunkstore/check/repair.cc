@@ -329,7 +329,7 @@ class Repair {
     }
     if (status.ok()) status = files_->SyncDirectory(folder);
     if (status.ok()) status = files_->SyncDirectory(directory_);
-    report_->problems.push_back("repair " + directory_ + ": the files of before are in " + folder);
+    report_->problems.push_back("repair " + directory_ + ": the old files are in " + folder);
     return status;
   }
 

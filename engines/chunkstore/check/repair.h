@@ -15,7 +15,7 @@
 
 namespace chunkstore {
 
-// Of the folder for the files that the nth repair replaces: "lost", "lost-2", …
+// The name of the folder for files that the nth repair replaces: "lost", "lost-2", …
 std::string LostFolderName(int nth);
 bool IsLostFolderName(std::string_view name);
 

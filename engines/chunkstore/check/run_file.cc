@@ -181,7 +181,7 @@ Status RunFile::ReadBlock(size_t block, std::string* bytes, BlockView* view) con
         "expected " + std::to_string(ref.entries) + " entries, got " + std::to_string(view->size());
   }
   if (problem.empty() && view->at(0).key != index_.first_key(block)) {
-    problem = "expected the first key that the index tells, got another one";
+    problem = "expected the first key that the index holds, got another one";
   }
   if (problem.empty()) return Status::Ok();
   return Status::Corruption("block: " + problem)

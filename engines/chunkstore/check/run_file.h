@@ -47,7 +47,7 @@ class RunFile {
   const ExtentRef& extent() const { return extent_; }
   const RunIndex& index() const { return index_; }
   uint64_t OffsetOf(size_t block) const { return extent_.offset + index_.blocks[block].offset; }
-  // Checksum and structure are checked, and that the block holds what the index says. The view
+  // Checksum and structure are checked, and that the block holds what the index lists. The view
   // lives as long as *bytes stays as it is.
   Status ReadBlock(size_t block, std::string* bytes, BlockView* view) const;
 

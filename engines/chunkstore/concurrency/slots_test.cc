@@ -156,7 +156,7 @@ TEST(Slots, TortureSwappedPointer) {
   delete shared.load();
 }
 
-// What a writer stored before it cleared its version is seen by whoever waited for that version.
+// What a writer stored before it cleared its version is seen by all that waited for that version.
 TEST(Slots, TorturePendingOrdersWrites) {
   constexpr int kWriters = 3, kWrites = 8000;
   Slots slots;

@@ -75,7 +75,7 @@ TEST(ChunkMap, TrailingZerosAreBytesOfTheKey) {
   }
 }
 
-TEST(ChunkMap, EqualWordsAreToldApartByWhatFollows) {
+TEST(ChunkMap, EqualWordsAreDistinguishedByWhatFollows) {
   std::set<std::string> keys = {"", "0", "z"};
   for (int i = 0; i < 50; ++i) {
     keys.insert(std::string("12345678").append(static_cast<size_t>(i), 'x'));

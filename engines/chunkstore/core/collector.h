@@ -40,7 +40,7 @@ class Collector {
     }
     newer_ = entry.version;
     if (entry.type == EntryType::kDeletion && entry.version <= bottom_) {
-      has_deletion_ = true;  // of deletions on top of each other the oldest says it all
+      has_deletion_ = true;  // of deletions on top of each other the oldest covers all
       deletion_ = entry.version;
       return Status::Ok();
     }

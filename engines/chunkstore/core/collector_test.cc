@@ -128,7 +128,7 @@ TEST(Collector, KeepsADeletionThatAnOlderWriteMayStillJoin) {
       << "only the newest deletion of a: no reader needs an older one";
 }
 
-TEST(Collector, TellsKeysApart) {
+TEST(Collector, DistinguishesKeys) {
   const std::vector<Kept> all = {Deleted("", 3), Deleted("a", 9), Value(std::string("a\0", 2), 2),
                                  Deleted("b", 9)};
   EXPECT_EQ(Collect(all, {1, 5}, true), (std::vector<Kept>{Value(std::string("a\0", 2), 2)}));
@@ -151,7 +151,7 @@ void ExpectNothingSuperfluous(const std::vector<Kept>& all, const std::vector<Ke
     if (!bottom && kept[i].type == EntryType::kDeletion) continue;
     std::vector<Kept> fewer = kept;
     fewer.erase(fewer.begin() + static_cast<long>(i));
-    EXPECT_FALSE(SameReads(all, fewer, readers, bottom)) << "nobody needs " << kept[i];
+    EXPECT_FALSE(SameReads(all, fewer, readers, bottom)) << "no reader needs " << kept[i];
   }
 }
 

@@ -217,14 +217,14 @@ std::unique_ptr<EntryCursor> FunkCursor(const StageList& stages, const Funk& fun
   return NewMergingCursor(std::move(sources));
 }
 
-// What a read of so many rows (0: all) from `position` on wants of the chunk's log. Where there is
-// a table, its index says where they end.
+// What a read of so many rows (0: all) from `position` on needs of the chunk's log. Where there is
+// a table, its index has where they end.
 LogRead WantedOfLog(const Funk& funk, Version version, std::string_view position, uint64_t rows) {
   LogRead read{version, rows, {}};
   const RunIndex* index = nullptr;
   if (rows == 0 || funk.table == nullptr || !funk.table->Index(&index).ok()) return read;
   uint64_t held = 0;
-  // Of the first block perhaps only the last row is wanted.
+  // Perhaps only the last row of the first block is needed.
   for (size_t block = index->Find(position) + 1; block < index->blocks.size(); ++block) {
     if (held >= rows) {
       read.before = index->first_key(block);

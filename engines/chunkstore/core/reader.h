@@ -1,6 +1,6 @@
 // Reader: gets and ordered reads at a version, over munks, stages, caches, logs and tables.
 // Knows no writes and takes no locks (the caches' shards apart). Every method may be called from
-// any thread; the caller holds the version as a snapshot where it says so.
+// any thread; the caller holds the version as a snapshot where noted.
 //
 // What makes a read whole while background work moves entries: it loads the stage list first, then
 // the chunk map, then the chunk's munk or funk. A flush installs a stage's entries in the funks,
@@ -23,7 +23,7 @@ class Reader {
   // `cold` is called, pinned, when a read meets a log without an index.
   Reader(State* state, std::function<void()> cold) : state_(*state), cold_(std::move(cold)) {}
 
-  // The newest value; NotFound when there is none. Of a closed store InvalidArgument.
+  // The newest value; NotFound when there is none. A closed store returns InvalidArgument.
   Status Get(std::string_view key, bool fill_cache, std::string* value);
   // At a version that the caller holds, with no pending writes at or below it.
   Status GetAt(std::string_view key, Version version, bool fill_cache, std::string* value);
@@ -34,7 +34,7 @@ class Reader {
                   std::vector<std::string>* values, std::vector<Status>* statuses);
 
   // Rows of [from, end) at the version, which the caller holds, upwards, until `row` returns false.
-  // An empty `end` has no bound. `expected`: rows that the caller wants, 0 when it wants all; a
+  // An empty `end` has no bound. `expected`: rows that the caller needs, 0 when it needs all; a
   // hint.
   using RowFunction = std::function<bool(std::string_view, std::string_view)>;
   struct Range {

@@ -1,6 +1,6 @@
 // State: all that the parts of an open store share.
 // Owns the objects; what may be done to them is the business of Writer (puts), Reader (gets, scans)
-// and maintenance (everything that changes chunks). Each member says who changes it and how others
+// and maintenance (everything that changes chunks). Each member notes who changes it and how others
 // see it.
 #pragma once
 

@@ -24,7 +24,7 @@ class Writer {
       : state_(*state), work_(std::move(work)), sealed_(std::move(sealed)) {}
 
   // `count` operations, encoded as in stage/record.h. With `sync` it returns when the write
-  // survives a power loss, else when it is in the ring. Of a closed store InvalidArgument.
+  // survives a power loss, else when it is in the ring. A closed store returns InvalidArgument.
   Status Write(std::string_view payload, uint32_t count, bool sync);
 
   // Everything written before survives a power loss.

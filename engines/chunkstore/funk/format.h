@@ -90,7 +90,7 @@ class BlockView {
   // order of the entries is not looked at. Corruption text without file and offset, which the
   // caller adds; empty: fine.
   static std::string Parse(std::string_view bytes, bool verify_checksum, BlockView* view);
-  // Of bytes that Parse has accepted before.
+  // For bytes that Parse has accepted before.
   explicit BlockView(std::string_view parsed);
 
   uint32_t size() const { return count_; }

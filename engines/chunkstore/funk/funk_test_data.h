@@ -155,7 +155,7 @@ class FunkTest : public ::testing::Test {
     for (const RunSummary& summary : summaries) segments_->AddLive(summary.extent);
     return summaries;
   }
-  // Whose blocks are of equal length.
+  // Its blocks have equal lengths.
   static Entries EqualEntries() {
     Entries entries;
     for (uint64_t i = 0; i < 100; ++i) {

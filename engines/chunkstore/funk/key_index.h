@@ -50,11 +50,11 @@ class KeyIndex {
     bool valid_ = false;
   };
 
-  // Of keys in entry order. The place in the log of a key's run is `first_run` and what it says.
+  // From keys in entry order. A key's run is at `first_run` plus its number in the log.
   KeyIndex(const std::vector<RunKey>& keys, uint32_t first_run);
-  // Of all runs of two, of which CanMerge.
+  // From all runs of two for which CanMerge.
   KeyIndex(const KeyIndex& older, const KeyIndex& newer);
-  // Of what Encode appended. Null for bytes that are none, or that name a run at or above `runs`;
+  // From what Encode appended. Null for bytes that are none, or that name a run at or above `runs`;
   // the order of keys is not looked at.
   static std::shared_ptr<const KeyIndex> Decode(std::string_view bytes, uint32_t runs);
   void Encode(std::string* to) const;

@@ -408,7 +408,7 @@ std::unique_ptr<EntryCursor> Log::NewCursor(const ReadContext& context, const Lo
   return std::make_unique<RunsCursor>(*this, context, span);
 }
 
-// Of equal entries a merge takes the first cursor's.
+// A merge takes the first cursor's of equal entries.
 void Log::AddRunCursors(const ReadContext& context, size_t span,
                         std::vector<std::unique_ptr<EntryCursor>>* cursors) const {
   const Directory* directory = directory_.load(std::memory_order_acquire);

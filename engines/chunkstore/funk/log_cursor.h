@@ -14,7 +14,7 @@
 
 namespace chunkstore {
 
-// What a read wants of a log, as far as it knows.
+// What a read needs of a log, as far as it knows.
 struct LogRead {
   Version version = kNewest;  // it sees nothing newer
   size_t keys = 0;            // how many keys it expects to see; 0: all

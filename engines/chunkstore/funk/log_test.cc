@@ -11,7 +11,7 @@
 namespace chunkstore::testing {
 namespace {
 
-// Of each key the newest entry that a read at `version` sees.
+// The newest entry of each key that a read at `version` sees.
 Entries SeenAt(const Entries& entries, Version version) {
   Entries seen;
   for (const OwnedEntry& entry : entries) {

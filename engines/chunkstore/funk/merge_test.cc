@@ -3,7 +3,7 @@
 namespace chunkstore::testing {
 namespace {
 
-// Over entries in memory; fails at the one told.
+// Over entries in memory; fails at the one given.
 class EntriesCursor final : public EntryCursor {
  public:
   explicit EntriesCursor(const Entries* entries, size_t fail_at = SIZE_MAX)

@@ -28,7 +28,7 @@ class BlockChecker {
     const std::string_view first = view.at(0).key;
     if (first != index_.first_key(block)) return "expected the index's first key, got another";
     if ((ref.continues != 0) != (block > 0 && first == last_key_)) {
-      return "expected the index to tell whether the first key was the last one before, got a lie";
+      return "expected the index to know if the first key was the last before, got the contrary";
     }
     for (uint32_t i = 0; i < view.size(); ++i) {
       const Entry entry = view.at(i);

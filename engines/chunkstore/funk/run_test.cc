@@ -9,7 +9,7 @@ namespace {
 
 class RunTest : public FunkTest {
  protected:
-  // Every version of every key, those around them, and keys of nobody.
+  // Every version of every key, those around them, and keys that no run has.
   void ExpectLookups(const Entries& entries, const Run& run) {
     std::string value;
     const auto ask = [&](std::string_view key, Version version) {
@@ -145,7 +145,7 @@ TEST_F(RunTest, LoadsTheIndexOnceForAllThreads) {
   EXPECT_GT(run->memory(), 0u);
 }
 
-// Each block's checksum is right; only the index tells where it belongs.
+// Each block's checksum is right; only the index holds where it belongs.
 TEST_F(RunTest, DetectsTwoBlocksThatChangedPlaces) {
   const Entries entries = EqualEntries();
   const RunSummary summary = WriteWithTwoBlocksSwapped(entries);
@@ -255,7 +255,7 @@ TEST_F(RunTest, CursorsUseWhatWasReadAhead) {
   }
 }
 
-// The cursor that needs the run tells the error.
+// The cursor that needs the run returns the error.
 TEST_F(RunTest, WhatCannotBeReadAheadIsLeftOut) {
   std::mt19937_64 random(12);
   const Entries entries = RandomEntries(&random, 40, 2, 100);

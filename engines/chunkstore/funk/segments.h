@@ -76,12 +76,12 @@ struct SegmentRead {
 class Segments {
  public:
   // Holes cost a transaction of the file system each, removing a file hardly more than one hole: so
-  // dead space waits until it is `least_dead` of what a file takes, or all of it. Of that,
+  // dead space waits until it is `least_dead` of what a file takes, or all of it. From that,
   // `least_hole` is the number of bytes in a row that are worth a hole.
   Segments(kvdyno::FileSystem* files, std::string directory, bool direct, size_t max_open_files,
            uint64_t least_hole = uint64_t{64} << 10, double least_dead = 0.25);
 
-  // Open: what the manifest says is in use; files that nothing refers to are removed (unless
+  // Open: what the manifest lists is in use; files that nothing refers to are removed (unless
   // read_only). Numbers go on after the largest one seen. Corruption when a file is missing or ends
   // before a live run does.
   Status Recover(const std::vector<ExtentRef>& live, bool read_only);

@@ -11,7 +11,7 @@ constexpr uint64_t kPage = kvdyno::kDirectAlignment;
 
 class SegmentsTest : public FunkTest {
  protected:
-  // One segment of extents of these lengths, back to back, filled with bytes that tell their place.
+  // One segment of extents of these lengths, back to back, filled with bytes that show their place.
   std::vector<ExtentRef> WriteExtents(const std::vector<uint64_t>& lengths) {
     std::unique_ptr<SegmentWriter> writer;
     ExpectOk(segments_->Create(&writer));

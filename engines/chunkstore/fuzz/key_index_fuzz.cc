@@ -19,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     KeyIndex::Item item;
     (void)index->Find(cursor.key(), cursor.item().version, &item);
   }
-  Require(items == index->size(), "as many items as the index says");
+  Require(items == index->size(), "as many items as the index counts");
   cursor.Seek("", kNewest);
   cursor.Seek("\xff\xff", 0);
   std::string encoded;

@@ -46,7 +46,7 @@ void ChunkEditor::Replace(const std::vector<Chunk*>& removed, const std::vector<
   state_.chunks.store(new ChunkMap(std::move(chunks)));
   state_.slots.RetireObject(old);
 
-  // Whoever read in a munk that has gone must not miss in its place what is still on the way.
+  // A reader of a munk that has gone must not miss in its place what is still on the way.
   state_.slots.WaitForPending(state_.clock.load());
   for (Chunk* chunk : added) chunk->unsettled.store(false);
   for (Chunk* chunk : removed) state_.slots.RetireObject(chunk);
@@ -64,7 +64,7 @@ void ChunkEditor::InheritHeat(const std::vector<Chunk*>& from, const std::vector
     reads += chunk->heat.reads.load(std::memory_order_relaxed);
     scans += chunk->heat.scans.load(std::memory_order_relaxed);
   }
-  // Pieces are of similar length. A scan goes through all of them.
+  // Pieces have similar lengths. A scan goes through all of them.
   for (const Chunk* chunk : to) {
     chunk->heat.reads.store(reads / static_cast<uint32_t>(to.size()), std::memory_order_relaxed);
     chunk->heat.scans.store(scans, std::memory_order_relaxed);

@@ -42,7 +42,7 @@ uint64_t PeakBytes(const Munk& munk) {
   return std::max(memory, PeakBytes(memory - std::min<uint64_t>(memory, munk.appended_memory())));
 }
 
-// Of the munk that a chunk would get: entries cost some bytes each beyond key and value. Most of a
+// Size of the munk that a chunk would get: entries cost some bytes beyond key and value. Most of a
 // log are newer versions of what the table has.
 uint64_t ExpectedBytes(const Chunk& chunk) {
   const Funk& funk = chunk.funk();

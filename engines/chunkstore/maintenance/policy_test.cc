@@ -326,7 +326,7 @@ TEST(DueForScans, OnceScansHaveSpentWhatAMergeCosts) {
     }
     return positions;
   };
-  EXPECT_EQ(due(UINT64_MAX), std::vector<size_t>{}) << "nobody scans";
+  EXPECT_EQ(due(UINT64_MAX), std::vector<size_t>{}) << "no scan runs";
   for (size_t i = 0; i < 4; ++i) chunks[i].heat.log_reads = i == 1 ? 100 : 1100;
   EXPECT_EQ(due(UINT64_MAX), (std::vector<size_t>{0, 3}));
   EXPECT_EQ(due(1), std::vector<size_t>{0}) << "the most worthwhile";
@@ -358,7 +358,7 @@ TEST(AppendedEnough, WhenAMunkIsMostlyNews) {
   EXPECT_LT(version, 1400U) << "half as much as was there";
 }
 
-// Of rows this small, what the list needs for each is most of the munk.
+// With rows this small, what the list needs for each is most of the munk.
 TEST(AppendedEnough, ForTheSmallestRowsToo) {
   const Policy policy(Resolved());
   Munk munk("", "");

@@ -16,7 +16,7 @@ std::string ManifestName(uint64_t number);  // "manifest-000012"
 bool ParseManifestName(std::string_view name, uint64_t* number);
 
 std::string EncodeCurrent(uint64_t manifest);
-// Corruption says what is wrong, not where the file is.
+// Corruption names what is wrong, not where the file is.
 Status DecodeCurrent(std::string_view content, uint64_t* manifest);
 
 void AppendManifestFrame(std::string* to, std::string_view edit);

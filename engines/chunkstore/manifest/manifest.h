@@ -8,7 +8,7 @@
 //   frame = u32 crc32c of what follows · u32 length, not 0 · edit
 //   edit  = a sequence of tagged fields; edit.cc lists them
 //   mark  = u32 crc32c of what follows · u32 0 · u64 its own offset in the file
-// A mark says: all before it is durable. The first one ends the snapshot that the file begins with
+// A mark: all before it is durable. The first one ends the snapshot that the file begins with
 // (it is synced together with it, before CURRENT names the file); later ones are appended after a
 // sync and are not synced themselves.
 //
@@ -17,7 +17,7 @@
 // left of an edit in progress, or a damaged last mark, and are dropped. So a flipped bit is
 // detected in every acknowledged edit, the last one included. What remains undetectable: damage to
 // the last edit after a power loss that took its mark, until the next Open has written the state
-// anew.
+// again.
 //
 // CURRENT: the manifest's name, newline, "crc32c " and the name's checksum in hexadecimal, newline.
 #pragma once

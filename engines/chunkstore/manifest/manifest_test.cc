@@ -137,7 +137,7 @@ TEST_F(ManifestTest, RefusesAnotherFormat) {
   EXPECT_NE(replay.status.message().find("expected store format 1, got 2"), std::string::npos);
 }
 
-TEST_F(ManifestTest, IsBegunAnewWhenItHasGrown) {
+TEST_F(ManifestTest, IsBegunAgainWhenItHasGrown) {
   ASSERT_TRUE(Manifest::Create(&files_, kDirectory, &manifest_).ok());
   uint64_t largest = 0;
   for (uint64_t i = 1; manifest_->number() == 1; ++i) {

@@ -30,7 +30,7 @@ struct CacheObservation {
 
 class Arbiter {
  public:
-  // Of the munks' share, what loading leaves free: their sizes are estimates.
+  // The part of the munks' share that loading leaves free: their sizes are estimates.
   static constexpr uint64_t kSpareShare = 16;
   // Fewer are chance: nothing is decided.
   static constexpr uint64_t kLeastOperations = 1000;

@@ -194,7 +194,7 @@ TEST(BlockCache, KeepsWhatIsUsedThroughAScan) {
   EXPECT_EQ(kept, 100u);
 }
 
-TEST(BlockCache, GhostsTellWhatTwiceTheSizeWouldServe) {
+TEST(BlockCache, GhostsShowWhatTwiceTheSizeWouldServe) {
   constexpr size_t kCapacity = 4 << 20;
   BlockCache cache(kCapacity);
   const uint64_t held = kCapacity / (4096 + 64 + 32);
@@ -272,7 +272,7 @@ TEST(BlockCache, ManyThreads) {
   EXPECT_EQ(wrong.load(), 0u);
 }
 
-TEST(GhostList, RemembersAsManyAsItWasTold) {
+TEST(GhostList, RemembersAsManyAsItWasAllowed) {
   GhostList ghosts;
   EXPECT_FALSE(ghosts.Take(1));
   ghosts.Add(1);  // no room at all

@@ -15,7 +15,7 @@ constexpr size_t kFirstArenaBytes = 512;
 // are given back, instead of asking the system for new pages.
 constexpr size_t kLargestArenaBytes = size_t{64} << 10;
 
-// Of all keys in a range; without an upper bound they need not share anything.
+// What all keys in a range share; without an upper bound they need not share anything.
 std::string_view SharedBy(std::string_view min_key, std::string_view max_key) {
   return max_key.empty() ? max_key : SharedPrefix(min_key, max_key);
 }

@@ -53,7 +53,7 @@ class Munk {
   void SetSuccessors(std::vector<Munk*> successors);
 
   size_t memory() const;  // all of it, in bytes
-  // Of the skip list, with what its nodes take: of small rows more than keys and values.
+  // Bytes of the skip list and its nodes: for small rows more than keys and values.
   size_t appended_memory() const { return values_.bytes() + nodes_.bytes(); }
   size_t appended() const { return list_.count(); }
   size_t entries() const { return array_.size() + list_.count(); }

@@ -267,7 +267,7 @@ TEST(Munk, ConcurrentWritersReadersAndReplacement) {
     }
   });
   old.SetSuccessors({&left, &right});
-  while (inside.load() != 0) std::this_thread::yield();  // the pending writes of before
+  while (inside.load() != 0) std::this_thread::yield();  // the earlier pending writes
   const auto cursor = old.NewCursor();
   for (cursor->Seek(""); cursor->Valid(); cursor->Next()) {
     (left.Covers(cursor->entry().key) ? left : right).Fill(cursor->entry());

@@ -193,7 +193,7 @@ TEST(RowCache, MemoryFollowsTheResidentSet) {
   }
 }
 
-TEST(RowCache, GhostsTellWhatTwiceTheSizeWouldServe) {
+TEST(RowCache, GhostsShowWhatTwiceTheSizeWouldServe) {
   constexpr size_t kCapacity = 4 << 20;
   RowCache cache(kCapacity);
   const auto read = [&cache](const std::string& key) {

@@ -1,4 +1,4 @@
-# Installs the chunk store, and builds and runs the README's example against it as somebody outside would: with the
+# Installs the chunk store, and builds and runs the README's example against it as an outside project would: with the
 # README's own CMakeLists.txt. Variables: BUILD_DIR, WORK_DIR, README, SANITIZE, GENERATOR, CC.
 
 function(run)

@@ -1,4 +1,4 @@
-// Flipped bits and other damage in ring files: detected, said, or harmless; never a wrong answer.
+// Flipped bits and other damage in ring files: found, reported, or harmless; no wrong answer.
 #include <gtest/gtest.h>
 
 #include "kvdyno/base/testing/simulated_file_system.h"

@@ -41,10 +41,10 @@ void EncodeRecord(char* to, Version first, uint32_t count, uint32_t flags, std::
 bool DecodeRecord(std::string_view bytes, Record* record);
 // The version in a header, whether or not it is one; 0 when the bytes are too few.
 Version PeekVersion(std::string_view bytes);
-// What the header says that the record takes, within the bytes there are.
+// The record's size by its header, within the bytes there are.
 size_t PeekSize(std::string_view bytes);
 
-// What a spilled record's payload says.
+// A spilled record's payload.
 struct SpillRef {
   uint64_t number = 0;
   uint64_t length = 0;

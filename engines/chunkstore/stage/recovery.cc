@@ -79,7 +79,7 @@ Status Ring::Recovery::CheckHeaders(size_t slot, const HeaderScan& headers) {
   return Status::Ok();
 }
 
-// Within an epoch, versions go on from stage to stage; where an epoch ended, it says with which
+// Within an epoch, versions go on from stage to stage; where an epoch ended, it holds with which
 // one.
 bool Ring::Recovery::Follows(const StageHeader& header) const {
   if (!chain_.any) return true;

@@ -4,7 +4,7 @@
 // writer at a time appends), then sealed, then flushed into the chunks by others, then its file is
 // used again. Knows no chunks. Durability::kNone keeps the stages in memory without files.
 //
-// On disk: ring-<0..2>, laid out as stage/layout.h says, and a file spill-<first version> for each
+// On disk: ring-<0..2>, laid out as in stage/layout.h, and a file spill-<first version> for each
 // record that is too large for a stage.
 //
 // Threads: Append and Seal hold the store's write lock; Index, Lookup, MayContain, cursors and Sync

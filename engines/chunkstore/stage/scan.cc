@@ -100,7 +100,7 @@ size_t LostBytes(std::string_view file, size_t end, Version next, Version limit)
     if (later) lost = at;
   }
   if (lost > 0) return lost;
-  // A damaged record alone takes what it says itself, right or wrong.
+  // A damaged record alone takes what its header holds, right or wrong.
   return PeekVersion(rest) == next || WholeButForVersion(rest, next) ? PeekSize(rest) : 0;
 }
 

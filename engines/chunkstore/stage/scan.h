@@ -1,5 +1,5 @@
 // Scan: what is left of a stage in the bytes of its file, after whatever happened to them.
-// Decides nothing about damage: says where the valid prefix ends and what lies behind it.
+// Decides nothing about damage: finds where the valid prefix ends and what lies behind it.
 // Pure functions over bytes, safe on any.
 #pragma once
 
@@ -29,7 +29,7 @@ struct HeaderScan {
   bool doubtful = false;  // only one header could be read, or they differ: see HoldsNewerUse
 };
 HeaderScan ScanHeaders(std::string_view page);
-// A header was lost if the first record is whole and newer than what the other header says, or if
+// A header was lost if the first record is whole and newer than the other header, or if
 // there is no header and any record is whole: no record is written before its header is durable.
 bool HoldsNewerUse(std::string_view file, const HeaderScan& headers);
 

@@ -135,7 +135,7 @@ TEST_F(BackupTest, LeavesNothingAfterAnError) {
   store_.reset();  // before the file system
 }
 
-TEST_F(BackupTest, EndsEarlyWhenItIsTold) {
+TEST_F(BackupTest, EndsEarlyWhenItIsAsked) {
   Open();
   Fill();
   ASSERT_TRUE(IsOk(store_->Close()));

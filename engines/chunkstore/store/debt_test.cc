@@ -13,7 +13,7 @@ using kvdyno::testing::Rng;
 class DebtTest : public StoreTest {
  protected:
   DebtTest() {
-    // Nothing is due of itself: logs grow until somebody asks.
+    // Nothing is due of itself: logs grow until a caller asks.
     options_.log_limit = options_.munk_log_limit = uint64_t{1} << 30;
     options_.log_debt_limit = uint64_t{1} << 30;
   }

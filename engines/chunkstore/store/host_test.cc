@@ -112,7 +112,7 @@ class Lines final : public Logger {
   std::vector<std::pair<LogLevel, std::string>> lines_;
 };
 
-TEST_F(HostTest, TheLogSaysWhatHappensBesideTheCalls) {
+TEST_F(HostTest, TheLogShowsWhatHappensBesideTheCalls) {
   Lines lines;
   options_.logger = &lines;
   Open();

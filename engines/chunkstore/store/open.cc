@@ -230,7 +230,7 @@ Status StoreImpl::BeginEpoch(const RingRecovery& ring) {
       return Status::ReadOnly("open " + state_.directory + ": expected at most " +
                               std::to_string(kMaxEpoch) +
                               " openings after an unclean end, got one more; a read-only open "
-                              "works, and Repair begins the count anew");
+                              "works, and Repair restarts the count");
     }
     edit.has_epoch = true;
     edit.epoch = epoch;

@@ -17,7 +17,7 @@ class OpenTest : public StoreTest {
   }
 };
 
-TEST_F(OpenTest, MakesAStoreOnlyIfToldSo) {
+TEST_F(OpenTest, MakesAStoreOnlyIfAsked) {
   options_.create_if_missing = false;
   EXPECT_EQ(TryOpen().code(), Code::kIoError) << "no such directory";
   ASSERT_TRUE(IsOk(files_.CreateDirectory(kDirectory)));
@@ -33,7 +33,7 @@ TEST_F(OpenTest, MakesAStoreOnlyIfToldSo) {
   ExpectAll();
 }
 
-TEST_F(OpenTest, RefusesAnExistingStoreIfToldSo) {
+TEST_F(OpenTest, RefusesAnExistingStoreIfAsked) {
   options_.error_if_exists = true;
   Open();
   Put("a", "1");
@@ -50,7 +50,7 @@ TEST_F(OpenTest, RefusesOptionsOutOfRange) {
   EXPECT_FALSE(files_.Exists("/store"));
 }
 
-TEST_F(OpenTest, TellsTheOptionsInForce) {
+TEST_F(OpenTest, ReturnsTheOptionsInForce) {
   options_.chunk_size = Options::kAuto;
   Open();
   EXPECT_EQ(store_->options().chunk_size, Options::kLeastBudget / 7 * 8 / 128);
@@ -167,7 +167,7 @@ TEST_F(OpenTest, AWriterAndReadersKeepEachOtherOut) {
   ExpectAll();
 }
 
-// What was synced is gone with the file, and nothing else tells.
+// What was synced is gone with the file, and nothing else shows it.
 TEST_F(OpenTest, MissesTheStageThatWasInUse) {
   const std::string ring = std::string(kDirectory) + "/ring-0";
   const auto expect_damage = [&] {

@@ -1,4 +1,4 @@
-// Reads and writes: what each sentence of the public interface says of them.
+// Reads and writes: each sentence of the public interface.
 #include <sys/mman.h>
 
 #include <atomic>
@@ -66,7 +66,7 @@ TEST_F(ReadWriteTest, TheLargestKeys) {
   batch.Delete(longest + "k");
   EXPECT_EQ(store_->Write(batch).code(), Code::kInvalidArgument);
   EXPECT_EQ(Get("a"), "not found") << "all or nothing";
-  EXPECT_EQ(Get(longest + "k"), "not found") << "nobody can have put it";
+  EXPECT_EQ(Get(longest + "k"), "not found") << "no put can have succeeded";
   ASSERT_TRUE(IsOk(store_->Compact()));
   Reopen();
   ExpectAll();

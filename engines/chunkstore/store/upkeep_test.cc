@@ -235,7 +235,7 @@ TEST_F(LongLogsTest, ReadsIndexesOfLogsThatWereNotSaved) {
   Die(Loss::kKeepAll);
   options_.background_threads = 1;
   Open();
-  EXPECT_EQ(Stat("logs_warmed"), 0) << "nobody has read";
+  EXPECT_EQ(Stat("logs_warmed"), 0) << "there was no read";
   // The first get makes its own chunk's index; one of each other chunk has only to be noticed.
   for (const auto& [key, value] : rows_) {
     ASSERT_EQ(Get(key), value);
@@ -359,7 +359,7 @@ TEST_F(UpkeepTest, CachesServeWhatWasRead) {
   EXPECT_EQ(Get(KeyOf(7)), "not found");
 }
 
-// Of more keys than are looked up at once, in logs and tables. Blocks are brought together first:
+// More keys than are looked up at once, in logs and tables. Blocks are brought together first:
 // each key then finds its own in the cache.
 TEST_F(UpkeepTest, MultiGetReadsBlocksTogether) {
   options_.munk_cache_size = options_.row_cache_size = 0;
@@ -416,7 +416,7 @@ TEST_F(UpkeepTest, KeepsFewFilesOpen) {
   EXPECT_LE(Stat("open_files"), 16);
 }
 
-TEST_F(UpkeepTest, VerifyChecksumsReadsEveryBlockAndTellsDamage) {
+TEST_F(UpkeepTest, VerifyChecksumsReadsEveryBlockAndReportsDamage) {
   options_.munk_cache_size = options_.row_cache_size = options_.block_cache_size = 0;
   Open();
   Shuffled(1000, 100, 6);
@@ -439,7 +439,7 @@ TEST_F(UpkeepTest, VerifyChecksumsReadsEveryBlockAndTellsDamage) {
     }
   }
   CheckReport damaged;
-  ASSERT_TRUE(IsOk(store_->VerifyChecksums(&damaged))) << "the report tells";
+  ASSERT_TRUE(IsOk(store_->VerifyChecksums(&damaged))) << "the report has it";
   ASSERT_FALSE(damaged.problems.empty());
   EXPECT_NE(damaged.problems.front().find("/store/segment-"), std::string::npos)
       << damaged.problems.front();

@@ -12,7 +12,7 @@ namespace {
 constexpr char kUsage[] =
     R"(usage: chunkstore_check DIR [--json] [--quiet]
 
-Verifies a chunk store from outside: CURRENT, the manifest and what it says of
+Verifies a chunk store from outside: CURRENT, the manifest and what it lists of
 chunks and runs, the checksum of every block, the order of all entries, that
 keys lie in their chunk's range, and the staging ring. Writes nothing. The
 store should be closed: of an open one, files may vanish while they are read.

@@ -1,5 +1,5 @@
 // What the checkers of concurrency share: a store that is being reorganised all the time, threads
-// that work on it, and the first violation of any of them. Safe from any thread where it says so.
+// that work on it, and the first violation of any of them. Safe from any thread where noted.
 #pragma once
 
 #include <atomic>
@@ -91,7 +91,7 @@ class Crew {
 
  private:
   // In every other pair of rounds threads are held now and then where a test build can: what
-  // happens once in hours, for want of a processor, then happens all the time.
+  // happens once in hours, for lack of a processor, then happens all the time.
   static void HoldThreads(uint64_t seed) {
 #ifdef CHUNKSTORE_SEEDED_BUGS
     at_moment = {};

@@ -42,7 +42,7 @@ Status WriteFiles(const Files& files, SimulatedFileSystem* disk) {
   return status;
 }
 
-// "segment-000012.seg" is of the kind "segment".
+// "segment-000012.seg" has the kind "segment".
 std::string KindOf(const std::string& name) { return name.substr(0, name.find_first_of("-.")); }
 
 // Where damage shows is not always where it is: a manifest without its last edit names what is
@@ -170,7 +170,7 @@ class Round {
       return;
     }
     const RecoveryReport& recovery = store->recovery();
-    // Whether a stage was ever begun in a file that is not there, nobody knows.
+    // Whether a stage was ever begun in a file that is not there, is unknown.
     const auto file = damaged.find(damaged_);
     const bool gone = KindOf(damaged_) == "ring" && (file == damaged.end() || file->second.empty());
     const bool told = gone || (recovery.dropped_bytes > 0 && !recovery.dropped_reason.empty());
@@ -187,7 +187,7 @@ class Round {
       if (JudgeScan(store.get(), expected, false)) (void)JudgeGets(store.get(), expected);
     }
   }
-  // The report says that something was dropped: what is left must be a prefix of all writes.
+  // By the report, something was dropped: what is left must be a prefix of all writes.
   bool Reduced(Store* store, Content* expected) {
     std::string wrong;
     Content content;

@@ -3,7 +3,7 @@
 namespace chunkstore::testing {
 namespace {
 
-// Of one row; a content's hash is the exclusive or of its rows'.
+// One row's hash; a content's hash is the exclusive or of its rows'.
 uint64_t RowHash(size_t rank, ValueId id) { return id == kAbsent ? 0 : Mix(id ^ Mix(rank)); }
 
 uint64_t HashOf(const Content& content) {

@@ -42,7 +42,7 @@ std::string ZonesOf(const std::vector<Event>& events, Zones* zones) {
     }
   }
   for (const auto& [id, cluster] : clusters) {
-    if (!cluster.written) return "a read returned " + Describe(id) + ", which nobody wrote";
+    if (!cluster.written) return "a read returned " + Describe(id) + ", which no client wrote";
     if (cluster.first_read_response < cluster.write_invoke) {
       return "a read returned " + Describe(id) + " before it was written";
     }

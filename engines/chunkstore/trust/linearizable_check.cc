@@ -78,7 +78,7 @@ class Round {
     notes->push_back({rank, {invoke, kvdyno::NowNs(), id, true}});
     return crew_.Ok(status, id == kAbsent ? "delete" : "put");
   }
-  // Deleted and put in one batch: nobody may find the key absent.
+  // Deleted and put in one batch: no read may find the key absent.
   bool Replace(size_t rank, ValueId id, std::string* value, std::vector<Note>* notes) {
     MakeValue(id, value);
     WriteBatch batch;
@@ -99,7 +99,7 @@ class Round {
     if (!status.ok() && !status.not_found()) return crew_.Ok(status, "get");
     const ValueId id = status.ok() ? IdOf(value) : kAbsent;
     if (status.ok() && id == kAbsent) {
-      crew_.Fail("get " + Printable(keys_[rank]) + ": a value that nobody wrote");
+      crew_.Fail("get " + Printable(keys_[rank]) + ": a value that no client wrote");
       return false;
     }
     notes->push_back({rank, {invoke, response, id, false}});
@@ -138,7 +138,7 @@ class Round {
           return known;
         });
     const uint64_t response = kvdyno::NowNs();
-    if (!known) crew_.Fail("scan: a row that nobody wrote");
+    if (!known) crew_.Fail("scan: a row that no client wrote");
     if (!crew_.Ok(status, "scan") || !known) return false;
     for (size_t at = from; at < to; ++at) {
       notes->push_back({at, {invoke, response, found[at - from], false}});

@@ -99,7 +99,7 @@ TEST_F(MomentsTest, NorInTheSuccessorOfAMunk) {
   std::thread late([this] { Ok(store_->Put("k", "late")); });
   put_shown_.Wait();
   Ok(store_->Delete("k"));
-  // Enough for a munk to be made anew, and too little for a stage.
+  // Enough for a munk to be made again, and too little for a stage.
   for (int i = 0; i < 20; ++i) Ok(store_->Put("other", std::string(1000, 'w')));
   ReadUntilCounted("munk_rebalances", "other");
   late.join();

@@ -191,7 +191,7 @@ class Round {
   }
   uint64_t CounterOf(std::string_view value) {
     const ValueId id = IdOf(value);
-    if (id == kAbsent) crew_.Fail("a value that nobody wrote");
+    if (id == kAbsent) crew_.Fail("a value that no client wrote");
     return NumberOfId(id);
   }
 

@@ -47,7 +47,7 @@ def drive(binary: Path, *, folder: Path, flags: list[str], properties: Mapping[s
 
 
 def cpu_ns_per_operation(folder: Path) -> float:
-    """Of the last run's span `run`: the measured phase and the work that it left behind."""
+    """CPU time of the last run's span `run`: the measured phase and the work that it left behind."""
     outcome = json.loads((folder / "output" / "outcome.json").read_text())
     run = next(phase for phase in outcome["phases"] if phase["name"] == "run")
     return float(run["metrics"]["cpu.per_operation"]["value"])

@@ -80,7 +80,7 @@ TEST(Random, BelowHasNoBiasNearTheLargestNumbers) {
   EXPECT_NEAR(multiples_of_three, kDraws / 3.0, 5 * std::sqrt(kDraws * 2.0 / 9));
 }
 
-TEST(ChiSquare, TellsAFitFromAMisfit) {
+TEST(ChiSquare, DistinguishesAFitFromAMisfit) {
   Random random(4);
   std::vector<uint64_t> observed(50);
   for (int i = 0; i < 100000; ++i) ++observed[random.Below(50)];

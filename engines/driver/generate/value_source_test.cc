@@ -83,7 +83,7 @@ TEST(ValueSource, CatchesAPayloadOfAnotherVersion) {
   EXPECT_EQ(source.Verify(9, torn).code(), Code::kCorruption);
 }
 
-TEST(ValueSource, SaysWhatWasExpectedAndFound) {
+TEST(ValueSource, ReportsWhatWasExpectedAndFound) {
   const ValueSource source({100, 0, 3});
   EXPECT_EQ(source.Verify(9, "short").message(), "value of key 9: expected 100 bytes, got 5");
   EXPECT_EQ(source.Verify(9, Value(source, 8, 4)).message(),

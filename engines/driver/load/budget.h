@@ -33,7 +33,7 @@ class Budget {
       : operations_(limits.operations, client_count, paced ? 1 : 64),
         bytes_(limits.bytes_written, client_count, uint64_t{1} << 20) {}
 
-  // Exactly as many operations are dealt as the limit says.
+  // Exactly as many operations are dealt as the limit allows.
   Share TakeOperations() { return operations_.Take(); }
 
   // A client may write until its share is used up, and finishes the operation that does so: in

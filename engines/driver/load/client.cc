@@ -159,7 +159,7 @@ bool Client::PassMark(uint64_t end_ns, uint64_t ended, const PhaseWork& work) {
   return end_ns < work.deadline_ns;
 }
 
-// Of very many, some stand for the others, so that this takes no longer than a moment.
+// Some of very many stand for the others, so that this takes no longer than a moment.
 void Client::BookUnstarted(Stream stream) {
   constexpr uint64_t kBookedMax = uint64_t{1} << 20;
   const uint64_t until = std::exchange(unstarted_until_ns_, 0);

@@ -51,7 +51,7 @@ class alignas(kCacheLine) Client {
   void BookUnstarted(Stream stream);
 
   Recorder& recorder() { return recorder_; }
-  // Of the last Work, without the operations after its last mark. Not while it goes on.
+  // The last Work's, without the operations after its last mark. Not while it goes on.
   const RateCurve& curve() const { return curve_; }
 
  private:

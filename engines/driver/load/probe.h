@@ -40,7 +40,7 @@ class Probe {
 
   // Ends when the write under way has. Latencies from the intended starts: those that came and
   // went during a slow write count too, though no write was made for them, so that the histogram
-  // says what a writer at any of these times would have seen.
+  // holds what a writer at any of these times would have seen.
   std::shared_ptr<const Histogram> End();
 
  private:

@@ -119,7 +119,7 @@ void Cgroup::SampleIo(std::vector<Counter>* counters) const {
       if (words[1] == "Write") written += ParseNumber(words[2]).value_or(0);
     }
   }
-  // Version 1 counts nothing, and says 0, until some throttle rule exists.
+  // Version 1 counts nothing, and shows 0, until some throttle rule exists.
   if (!io_.v2 && read == 0 && written == 0) return;
   counters->push_back({"cgroup.io.read_bytes", static_cast<double>(read), "byte", true});
   counters->push_back({"cgroup.io.write_bytes", static_cast<double>(written), "byte", true});

@@ -190,7 +190,7 @@ TEST(HdrLog, WritesALinePerHistogram) {
   EXPECT_NE(text.str().find("\nTag=measure.read,1.250,2.000,2.000,HIST"), std::string::npos);
 }
 
-TEST(HdrLog, TellsAboutAFileThatCannotBeMade) {
+TEST(HdrLog, ReportsAFileThatCannotBeMade) {
   std::unique_ptr<HdrLog> log;
   const Status status = HdrLog::Create("/nowhere/x.hlog", 0, &log);
   EXPECT_EQ(status.code(), Code::kIoError);

@@ -1,5 +1,5 @@
 // What the kernel counts for this process: /proc/self and getrusage.
-// Owns nothing. Safe from any thread; figures are of all threads together.
+// Owns nothing. Safe from any thread; figures cover all threads together.
 #pragma once
 
 #include <string>

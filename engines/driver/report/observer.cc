@@ -1,5 +1,5 @@
 // The observer's thread. See the header for who may call what; `mutex_` is held while anything is
-// told, never while clients are waited for.
+// reported, never while clients are waited for.
 #include "report/observer.h"
 
 #include <algorithm>
@@ -145,7 +145,7 @@ void Observer::Book() {
   fresh_.Reset();
 }
 
-// `last`: of the phase; tells what happened since the pulses.
+// `last`: of the phase; reports what happened since the pulses.
 void Observer::Tell(Clock::time_point now, bool last) {
   const double row_seconds = SecondsBetween(row_pulse_.last, now);
   const double progress_seconds = SecondsBetween(progress_pulse_.last, now);

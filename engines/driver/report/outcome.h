@@ -1,4 +1,4 @@
-// Outcome: what a run leaves behind, and what the program says of itself, as JSON.
+// Outcome: what a run leaves behind, and the program's description of itself, as JSON.
 // Knows the formats of docs/formats.md; owns nothing.
 // One thread.
 #pragma once

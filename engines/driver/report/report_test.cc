@@ -1,4 +1,4 @@
-// What is told, word for word, and the metrics that follow from samples.
+// What is reported, word for word, and the metrics that follow from samples.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -21,7 +21,7 @@ struct Command {
 };
 
 // InvalidArgument names the flag, what was expected and what was found. Help, version and
-// describe win over everything, whatever else the line says.
+// describe win over everything, whatever else the line holds.
 Status ParseCommandLine(const std::vector<std::string>& arguments, Properties* properties,
                         Command* command);
 

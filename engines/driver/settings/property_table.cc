@@ -142,8 +142,8 @@ void Properties::DescribePhases() {
                     "began, so that the measured phase does not pay the warm-up's debt; timed and "
                     "counted as phase rest."));
   table_.Integer("operationcount", &s.operation_count,
-                 {.effect = "Ends the measured phase after so many operations; 0: no limit. Of the "
-                            "three limits the first one reached counts.",
+                 {.effect = "Ends the measured phase after so many operations; 0: no limit. The "
+                            "first of the three limits that is reached counts.",
                   .scales = true});
   table_.Seconds("measure.seconds", &s.measure_seconds,
                  Plain("Ends the measured phase after so long; 0: no limit."));
@@ -181,7 +181,7 @@ void Properties::DescribeClients() {
                   .max = 4095});
   table_.Seconds("probe.interval", &s.probe_interval,
                  {.effect = "An extra thread writes one small record, below all keys, once per "
-                            "interval while clients work, and tells of writes that took longer "
+                            "interval while clients work, and reports writes that took longer "
                             "than probe.threshold; 0: none. The record stays in the store.",
                   .max = 3600});
   table_.Seconds("probe.threshold", &s.probe_threshold,
@@ -209,7 +209,7 @@ void Properties::DescribePlaces() {
       "progress.fd", &s.progress_fd,
       {.effect = "Open file descriptor for progress lines; -1: none.", .min = -1, .max = 1 << 20});
   table_.Bytes("memory.cap", &s.memory_cap,
-               {.effect = "Memory that the process's cgroup allows, told to the engine; 0: no cap.",
+               {.effect = "Memory that the process's cgroup allows, for the engine; 0: no cap.",
                 .scales = true});
 }
 

@@ -83,7 +83,7 @@ struct Settings {
   int64_t progress_fd = -1;
   uint64_t memory_cap = 0;
 
-  // Telling.
+  // Reporting.
   bool status = false;
   double status_interval = 10;
   double series_interval = 1;

@@ -105,7 +105,7 @@ class TestAdapter final : public Adapter {
     return Durability{.survives_process = true,
                       .survives_power = sync,
                       .power_loss_seconds = sync ? std::optional(0.0) : std::nullopt,
-                      .note = "so it says"};
+                      .note = "so it claims"};
   }
   void TakeEvents(std::vector<Event>* events) override { engine_->events.Take(events); }
   Status Close() override { return Enter(engine_, "close", ""); }

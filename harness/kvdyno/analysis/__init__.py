@@ -45,7 +45,7 @@ def analyse(
     run_dirs: Mapping[str, Path],
     noise: Mapping[str, HostNoise | None] | None = None,
 ) -> Analysis:
-    """All that a report says about an experiment.
+    """All that a report shows of an experiment.
 
     Records of points outside the plan are ignored; of several records of one run, the last counts. `run_dirs`
     maps a run_id to the folder that holds its series, events and histograms; a file that is missing or

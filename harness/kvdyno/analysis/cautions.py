@@ -1,6 +1,6 @@
 """What a reader must know before trusting the numbers: conditions that differ, and points that wobble.
 
-Results of different runners, hosts, caps or builds are compared only with a caution that says so; runners
+Results of different runners, hosts, caps or builds are compared only with a caution about it; runners
 that an experiment names itself need none.
 """
 
@@ -144,7 +144,7 @@ def _uncapped(records: Sequence[Record]) -> list[Caution]:
     if not free:
         return []
     message = f"{len(free)} of {len(records)} runs had no memory cap: engines could use the whole machine"
-    return [Caution("uncapped", message, "run without --uncapped; `kvdyno doctor` says what caps need")]
+    return [Caution("uncapped", message, "run without --uncapped; `kvdyno doctor` shows what caps need")]
 
 
 def _busy(records: Sequence[Record]) -> list[Caution]:
@@ -217,7 +217,7 @@ def _mixed_runners(records: Sequence[Record]) -> list[Caution]:
 
 
 def _mixed_devices(records: Sequence[Record]) -> list[Caution]:
-    """Cautions about one device with several rates; devices that the axis tells apart are meant to differ."""
+    """Cautions about one device with several rates; the axis's own devices are meant to differ."""
     named: dict[AxisValue, list[Record]] = {}
     for record in records:
         named.setdefault(record.point.axes.get(DEVICE, FULL_SPEED), []).append(record)
@@ -229,7 +229,7 @@ def _rates(records: Sequence[Record]) -> list[str]:
 
 
 def _cache_policies(records: Sequence[Record]) -> list[str]:
-    """Of runs that started from a snapshot: an empty store has nothing to cache."""
+    """The cache policies of runs that started from a snapshot: an empty store has nothing to cache."""
     return [r.runner.details.get("cache_policy", DEFAULT_CACHE) for r in records if r.point.dataset]
 
 
@@ -289,7 +289,7 @@ def _from_runs(records: Sequence[Record]) -> list[Caution]:
     for record in records:
         for text in dict.fromkeys(record.warnings):
             if not record.runner.capped and "--uncapped" in text:
-                continue  # `_uncapped` says so already
+                continue  # `_uncapped` reports it already
             alike.setdefault(tuple(_NUMBER.split(text)), []).append(_NUMBER.findall(text))
     return [
         Caution("run", f"{_with_ranges(words, numbers)} ({len(numbers)} of {len(records)} runs)")

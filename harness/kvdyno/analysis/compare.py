@@ -63,7 +63,7 @@ def compare(
 
 def _newest(records: Sequence[Record]) -> tuple[list[Record], list[str]]:
     """Records of one identity for each contender and axes, the one that ran last, and the names of the points
-    that had several (builds, profiles or settings): their runs are of different things and never pooled.
+    that had several (builds, profiles or settings): such runs measured different things and are never pooled.
     """
     points: dict[tuple[str, frozenset[tuple[str, AxisValue]]], list[Record]] = {}
     for record in latest(records):

@@ -91,7 +91,7 @@ def _promise(durability: Durability) -> str:
 
 
 def _lies_at(axes: Mapping[str, AxisValue], place: Mapping[str, AxisValue]) -> bool:
-    """Whether a run belongs to a point; an axis that its engine does not have tells nothing apart."""
+    """Whether a run belongs to a point; an axis that its engine does not have separates nothing."""
     return all(axes[name] == value for name, value in place.items() if name in axes)
 
 

@@ -1,4 +1,4 @@
-"""One number for several repetitions: the median, an interval that says how sure it is, and the spread.
+"""One number for several repetitions: the median, an interval that shows how sure it is, and the spread.
 
 Intervals are at 95 %:
 
@@ -74,7 +74,7 @@ class Interval:
 class Estimate:
     """A median over `n` repetitions. `spread` is largest / smallest (None unless all are positive).
 
-    `mean` is of logarithms if all values are positive, else of the values.
+    `mean` is that of logarithms if all values are positive, else that of the values.
     """
 
     n: int

@@ -25,7 +25,7 @@ _UNITS = {"bytes": "byte", "seconds": "s"}
 
 
 def contenders(records: Sequence[Record]) -> tuple[Contender, ...]:
-    """One per label, in order of appearance. Build and options are those of the first run that tells."""
+    """One per label, in order of appearance. Build and options come from the first run that has them."""
     first: dict[str, Record] = {}
     for record in records:
         known = first.setdefault(label_of(record), record)

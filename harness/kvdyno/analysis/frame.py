@@ -39,7 +39,7 @@ def load_of(record: Record) -> int:
 
 
 def axes_of(record: Record) -> dict[str, AxisValue]:
-    """The grid's axes of a record: what tells its point apart, apart from the contender."""
+    """The grid's axes of a record: what distinguishes its point, apart from the contender."""
     return {name: value for name, value in record.point.axes.items() if name not in IDENTITY}
 
 
@@ -59,7 +59,7 @@ def axis_names(records: Iterable[Record]) -> tuple[str, ...]:
 
 
 def latest(records: Sequence[Record]) -> tuple[Record, ...]:
-    """Of several records of one point and repetition (a run was tried again), the one that started last.
+    """The latest of several records of one point and repetition (a run was tried again).
 
     A record that settles nothing (interrupted, for one) never replaces one that does. The order is kept.
     """
@@ -77,7 +77,7 @@ def _rank(record: Record) -> tuple[bool, str]:
 
 
 def tidy(records: Sequence[Record]) -> pd.DataFrame:
-    """A row per run, phase and metric; columns as `Analysis.frame` says.
+    """A row per run, phase and metric; columns as in `Analysis.frame`.
 
     Only runs that ended well contribute measurements: the numbers of a run that was killed describe a
     different, shorter experiment. Every other run keeps one row with its status.

@@ -18,7 +18,7 @@ from kvdyno.model.units import human_bytes
 from .facts import point_name
 from .frame import axes_of, label_of
 
-#: Fewer records than this of a host tell no normal.
+#: Fewer records than this of a host define no normal.
 NORMAL_RECORDS = 5
 #: Modified z-scores above are outliers: Iglewicz and Hoaglin, "How to Detect and Handle Outliers", 1993.
 OUTLIER = 3.5

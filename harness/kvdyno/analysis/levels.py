@@ -8,7 +8,7 @@ values does not average out between them, so the value that counts is the mean o
 - where repetitions start from fewer loads than there are repetitions, those of a load are averaged first and
   the loads are the sample, from `LEAST_LOADS` loads on. Fewer loads hold too little to estimate their spread
   (two leave one degree of freedom): then repetitions are the sample, the truth that intervals cover is that
-  of these loads, and a caution says so (design.layout).
+  of these loads, and a caution states it (design.layout).
 
 This is the analysis of cluster means of nested designs (Scheffé, "The Analysis of Variance", 1959, ch. 7;
 Kalibera & Jones, "Rigorous benchmarking in reasonable time", ISMM 2013, for benchmarks). Simulated coverage:

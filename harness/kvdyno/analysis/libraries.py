@@ -1,6 +1,6 @@
 """Where contenders' own libraries differ in more than their code: assertions, checksums, allocator, build.
 
-Where they differ so, a difference in speed says nothing about the engines' designs.
+Where they differ so, a difference in speed shows nothing about the engines' designs.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def differences(records: Sequence[Record]) -> list[Caution]:
 
 
 def library_facts(records: Sequence[Record]) -> Mapping[str, LibraryFacts]:
-    """Each contender's library, of its first run that tells."""
+    """Each contender's library, from its first run that has it."""
     found: dict[str, LibraryFacts] = {}
     for record in records:
         library = record.outcome.engine.library if record.outcome else None

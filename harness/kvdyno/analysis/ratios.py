@@ -7,7 +7,7 @@ quoted is the geometric mean of the paired ratios (Fleming & Wallace, "How not t
 29(3), 1986).
 
 A ratio cannot hold a value that is 0 or negative, and leaving its repetition out would flatter. Where a pair
-has one, the row is of *differences* instead: in the metric's unit, their arithmetic mean.
+has one, the row holds *differences* instead: in the metric's unit, their arithmetic mean.
 
 Which values are the sample: levels.py. Intervals, p-values and verdicts: verdicts.py.
 """
@@ -161,7 +161,7 @@ def ratios_to(
 
     Runs pair up by axes, sweep and repetition; a run whose partner is missing is left out. A point of which
     no run has a partner is compared as an independent sample. An axis that only one side has (an option of
-    one engine) does not tell pairs apart; where the baseline has several runs for one, their (geometric) mean
+    one engine) does not separate pairs; where the baseline has several runs for one, their (geometric) mean
     is the partner. Rows of one metric, phase and baseline are one family (verdicts.py); those of the headline
     `metric` in the phases that points are judged by are one, too. `margin`: see verdicts.py.
     """
@@ -185,8 +185,8 @@ def ratios_to(
 
 
 def _partners(reference: pd.DataFrame, keys: Sequence[str]) -> tuple[pd.DataFrame, bool]:
-    """The baseline's value for each key, sweep and repetition; whether several runs had to share one. Of
-    several it is the geometric mean, or the mean where one is not positive.
+    """The baseline's value for each key, sweep and repetition; whether several runs had to share one.
+    Several become their geometric mean, or their mean where one is not positive.
     """
     positive = reference["value"].where(reference["value"] > 0)
     groups = reference.assign(log=np.log(positive)).groupby([*keys, *_BLOCK], dropna=False, sort=False)
@@ -243,7 +243,7 @@ def _points(found: Sequence[_Found], *, identity: Sequence[str], metric: str, ma
 
 
 def _family(found: _Found, metric: str) -> tuple[str]:
-    """What tells families of one metric and baseline apart: the phase, or that points are judged by it."""
+    """What separates families of one metric and baseline: the phase, or that points are judged by it."""
     phase, name, _ = found.key[-3:]
     return ("(headline)",) if found.headline and name == metric else (phase,)
 

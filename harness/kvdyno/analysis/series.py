@@ -42,7 +42,7 @@ def long_form(table: pd.DataFrame, *, spec: SeriesFile) -> pd.DataFrame:
 
 
 def rate_column(spec: SeriesFile) -> str | None:
-    """The column that says how fast the run went: "throughput", else the first rate, else the first count of
+    """The column that shows how fast the run went: "throughput", else the first rate, else the first count of
     operations (an interval's count is proportional to its rate). None if there is none.
     """
     units = spec.columns

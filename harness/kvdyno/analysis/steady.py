@@ -33,7 +33,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .levels import Values
 
-#: Below this many intervals nothing is said.
+#: Below this many intervals nothing is judged.
 FEWEST = 10
 #: Longer series are averaged in batches, into no more intervals than this.
 MOST = 120
@@ -87,7 +87,7 @@ class Fit:
 def steadiness(rates: ArrayLike) -> Steadiness:
     """Judge a phase by its rate per interval; "too short" below FEWEST intervals.
 
-    Of the patterns that are beyond their limits the one that explains most is the finding: "sawtooth",
+    The finding is the pattern beyond its limit that explains most: "sawtooth",
     "drifting" (a line), or of steps "collapsed" (a fall by more than half in the last third), "warming up" (a
     rise in the first half) and "stepped".
     """
@@ -162,7 +162,7 @@ def best_fits(data: Values) -> dict[Pattern, Fit]:
 
 
 def _fitted(designs: Values, data: Values) -> tuple[Values, Values, Values]:
-    """Of each design (shape, interval, regressor): the last regressor's coefficient, its standard error and
+    """For each design (shape, interval, regressor): the last regressor's coefficient, its standard error and
     the squares left over, after the noise's correlation was taken out.
     """
     shapes, length, regressors = designs.shape

@@ -133,7 +133,7 @@ def noise_notes(frame: pd.DataFrame, *, noise: Mapping[str, HostNoise | None], m
 def worst_effect(host: HostNoise, *, metric: str, workload: object, repetitions: int) -> float | None:
     """The largest of the smallest effects over the engines of a self-test, for a workload that it measured.
 
-    For other workloads, over all that it measured. None if it says nothing of the metric.
+    For other workloads, over all that it measured. None if it lacks the metric.
     """
     entries = host.of(metric)
     same = [entry for entry in entries if entry.axes.get("workload") == workload]
@@ -142,7 +142,7 @@ def worst_effect(host: HostNoise, *, metric: str, workload: object, repetitions:
 
 
 def _compared(frame: pd.DataFrame) -> pd.DataFrame:
-    """Of each metric the first phase in which it was measured at a point."""
+    """For each metric, the first phase in which it was measured at a point."""
     kept = [
         frame[(frame["metric"] == metric) & (frame["phase"] == phase)]
         for metric, phases in COMPARED.items()

@@ -38,9 +38,9 @@ OUTCOME = ("ratio", "difference", "low", "high", "p", "p_adjusted", "verdict", "
 def conclude(table: pd.DataFrame, *, families: Sequence[str], margin: float) -> pd.DataFrame:
     """The comparisons with OUTCOME.
 
-    Needs columns `kind` ("ratio": `mean` is of logarithms; "difference": of the values), `n`, `mean`,
-    `error`, `freedom`, `unit`, `zero` (whether every value of both sides is 0), and those that name a row's
-    family.
+    Needs columns `kind` ("ratio": `mean` is that of logarithms; "difference": that of the values), `n`,
+    `mean`, `error`, `freedom`, `unit`, `zero` (whether every value of both sides is 0), and those that name a
+    row's family.
     """
     log = (table["kind"] == "ratio").to_numpy()
     mean, error, freedom = (table[name].to_numpy(dtype=float) for name in ("mean", "error", "freedom"))
@@ -109,7 +109,7 @@ def _verdict(row: Mapping[Any, Any]) -> str:
 
 def direction(higher: bool, *, unit: str) -> str:
     """What more of a unit means. A higher rate (x/s) and a shorter time (s, ns, and either per operation) are
-    faster; of other units only higher and lower can be said.
+    faster; of other units only higher and lower are known.
     """
     if unit.endswith("/s"):
         return "faster" if higher else "slower"

@@ -1,4 +1,4 @@
-"""Catalog: which engines are built, what each says of itself, and which presets it offers.
+"""Catalog: which engines are built, how each describes itself, and which presets it offers.
 
 Asks every driver, a binary of this machine or one in an image, to describe itself; knows no experiment.
 """
@@ -79,7 +79,7 @@ class Catalog(Mapping[str, Engine]):
 def discover(project: Project, *, runner: RunnerName = "local") -> Catalog:
     """Every engine that is built for the runner, by name, in alphabetical order.
 
-    Images are looked at when their engine is asked for: one that is not of the present sources, or cannot
+    Images are looked at when their engine is asked for: one that is out of date, or cannot
     describe itself, is the trouble of those only who name its engine.
     Raises EngineError when none is built or a binary cannot describe itself; SpecError when a preset file is
     wrong; HostError when no Docker Engine answers.

@@ -1,4 +1,4 @@
-"""What a driver says of itself, by its `--describe`."""
+"""A driver's description of itself, by its `--describe`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DESCRIBE_SECONDS = 10
 
 
 def describe(binary: Path) -> EngineDescription:
-    """What a driver binary says of itself. Raises EngineError when it does not, within 10 seconds."""
+    """A driver binary's description of itself. Raises EngineError when it does not, within 10 seconds."""
     where = f"{binary} --describe"
     try:
         done = subprocess.run(

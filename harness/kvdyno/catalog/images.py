@@ -67,7 +67,7 @@ def _has_image(client: DockerClient, name: str) -> bool:
 
 
 def _image_engine(client: DockerClient, project: Project, name: str) -> Engine:
-    """The engine in its image. Raises EngineError when that is of other sources, or for other processors."""
+    """The engine in its image. Raises EngineError if it has other sources, or is for other processors."""
     image = client.images.get(image_name(name))
     check_image(
         name,

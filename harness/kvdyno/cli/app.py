@@ -129,7 +129,7 @@ NoTurboOption = Annotated[
     typer.Option("--no-turbo", metavar="", help="Turbo off during the sweep; put back afterwards."),
 ]
 UncappedOption = Annotated[
-    bool, typer.Option("--uncapped", metavar="", help="Run without a memory cap; every record says so.")
+    bool, typer.Option("--uncapped", metavar="", help="Run without a memory cap; every record notes it.")
 ]
 WaitOption = Annotated[
     bool,
@@ -190,6 +190,11 @@ _CPUS_MAX = 1 << 16
 def print_json(document: Any) -> None:
     """One JSON document on stdout."""
     typer.echo(json.dumps(document, indent=2, ensure_ascii=False, default=str))
+
+
+def print_line(line: str) -> None:
+    """A line of a program's own output, without what would command the terminal."""
+    console.print(harmless(line), soft_wrap=True)
 
 
 def say_waiting(holder: str) -> None:

@@ -30,8 +30,8 @@ from kvdyno.model.versions import read_versions, versioned
 from kvdyno.spec import engines_named
 
 from . import pages
-from .app import EnginesOption, JsonOption, RunnerOption, app, console, print_json, project, words
-from .layout import harmless, plain_table
+from .app import EnginesOption, JsonOption, RunnerOption, app, console, print_json, print_line, project, words
+from .layout import plain_table
 
 engines = typer.Typer(invoke_without_command=True, rich_markup_mode="markdown")
 app.add_typer(engines, name="engines", rich_help_panel="Look")
@@ -45,7 +45,7 @@ ExperimentOption = Annotated[
     str | None,
     typer.Option("--experiment", metavar="NAME", help="Only the versions that this experiment names."),
 ]
-NeededExperimentOption = Annotated[str, typer.Option("--experiment", metavar="NAME", help="Which one.")]
+NeededExperimentOption = Annotated[str, typer.Option("--experiment", metavar="NAME", help="The experiment.")]
 ExperimentRunnerOption = Annotated[
     RunnerName,
     typer.Option("--runner", "-r", help="What runs the engines that the experiment names no runner for."),
@@ -124,7 +124,7 @@ def build(
         state = states[library, version]
         missing = [engine for engine in wanted if engine not in state.drivers]
         if state.built and not missing and not tools and not test:
-            _say(f"{versioned(library, version)}: is up to date")
+            print_line(f"{versioned(library, version)}: is up to date")
             continue
         if not state.built:
             _announce(state)
@@ -136,7 +136,7 @@ def build(
             if test:
                 for engine in wanted:
                     run_conformance(here, prefix, engine, step=shown.step, jobs=jobs)
-        _say(f"{versioned(library, version)}: done in {time.monotonic() - begun:.0f} s, {prefix}")
+        print_line(f"{versioned(library, version)}: done in {time.monotonic() - begun:.0f} s, {prefix}")
 
 
 @engines.command()
@@ -203,7 +203,7 @@ def _all_names(here: Project) -> tuple[str, ...]:
 
 def _announce(state: VersionState) -> None:
     listed = state.listed
-    _say(
+    print_line(
         f"{versioned(state.library, state.version)}: about {listed.cpu_minutes:g} minutes of one core and "
         f"{human_bytes(listed.disk)} of disk, from {listed.archive.file}"
     )
@@ -217,7 +217,7 @@ class _Shown:
         self._bar = Progress(*columns, console=console, transient=True)
         self._task: TaskID | None = None
         self._tenth = 0
-        self.step = Step(say=_say, progress=self._progress)
+        self.step = Step(say=print_line, progress=self._progress)
 
     def __enter__(self) -> _Shown:
         if console.is_terminal:
@@ -232,13 +232,9 @@ class _Shown:
         if not console.is_terminal:
             tenth = done * 10 // max(1, total)
             if tenth != self._tenth and done < total:
-                _say(f"  {done} of {total} compiled")
+                print_line(f"  {done} of {total} compiled")
             self._tenth = tenth
             return
         if self._task is None:
             self._task = self._bar.add_task("", total=total)
         self._bar.update(self._task, completed=done, total=total)
-
-
-def _say(line: str) -> None:
-    console.print(harmless(line), soft_wrap=True)

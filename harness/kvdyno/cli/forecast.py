@@ -18,7 +18,7 @@ class Forecast:
         self._expected = self._spent = 0.0
 
     def ended(self, record: Record, *, seconds: float) -> None:
-        """A run or a load took `seconds`. A run says that its dataset needs no load any more."""
+        """A run or a load took `seconds`. After a run, its dataset needs no load any more."""
         expected = self._runs.pop((record.point.identity, record.repetition), None)
         if expected is None:
             expected = self._loads.pop(record.point.identity, 0.0)
@@ -27,6 +27,6 @@ class Forecast:
         self._spent += seconds
 
     def seconds_left(self, *, current: float) -> float:
-        """Of the whole sweep, when what runs now has run for `current` seconds."""
+        """Seconds that the whole sweep still takes, when what runs now has run for `current` seconds."""
         pace = self._spent / self._expected if self._expected else 1.0
         return max(0.0, pace * (sum(self._runs.values()) + sum(self._loads.values())) - current)

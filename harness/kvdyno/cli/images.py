@@ -26,7 +26,17 @@ from kvdyno.model.units import human_bytes
 from kvdyno.model.versions import archives_folder, read_versions, split_version
 from kvdyno.spec import engines_named
 
-from .app import EnginesOption, JsonOption, app, console, error_console, print_json, project, words
+from .app import (
+    EnginesOption,
+    JsonOption,
+    app,
+    console,
+    error_console,
+    print_json,
+    print_line,
+    project,
+    words,
+)
 from .engines import ExperimentRunnerOption
 from .layout import harmless, plain_table
 
@@ -47,9 +57,7 @@ ExperimentOption = Annotated[
     str | None,
     typer.Option("--experiment", metavar="NAME", help="Only the engines that this experiment names."),
 ]
-VerboseOption = Annotated[
-    bool, typer.Option("--verbose", "-v", metavar="", help="Print what the builds say.")
-]
+VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", metavar="", help="Print the builds' output.")]
 
 
 @images.command()
@@ -75,43 +83,43 @@ def build(
         named = words(engines) or buildable_engines(here)
     wanted = dict.fromkeys(map(read_versions(here).resolve, named))
     if not wanted:
-        _say("no image is needed")
+        print_line("no image is needed")
         return
     client = connect(timeout_seconds=_BUILD_SILENCE_SECONDS)
     states = image_states(client, here, tuple(wanted))
-    found = find_base(here, named=base, say=_say)
+    found = find_base(here, named=base, say=print_line)
     for state in states:
         if not state.trouble and state.base == found.id:
-            _say(f"{image_name(state.engine)}: is of the present sources")
+            print_line(f"{image_name(state.engine)}: is up to date")
             continue
         begun = time.monotonic()
         archive = _archive(here, state.engine)
         build_engine(
-            client, here, state.engine, base=found, say=_say if verbose else _ignore, archive=archive
+            client, here, state.engine, base=found, say=print_line if verbose else _ignore, archive=archive
         )
         (now,) = image_states(client, here, [state.engine])
         took = f"built in {time.monotonic() - begun:.0f} s"
-        _say(f"{image_name(state.engine)}: {took}, {human_bytes(now.size_bytes)}, {now.id}")
+        print_line(f"{image_name(state.engine)}: {took}, {human_bytes(now.size_bytes)}, {now.id}")
 
 
 def _archive(here: Project, name: str) -> Path | None:
-    """That of the version that `name` ends with, fetched and verified; says what building it takes."""
+    """That of the version that `name` ends with, fetched and verified; prints what building it takes."""
     engine, version = split_version(name)
     versions = read_versions(here)
     library = versions.library_of(engine)
     if version is None or library is None:
         return None
     listed = versions.libraries[library].versions[version]
-    _say(
+    print_line(
         f"{image_name(name)}: about {listed.cpu_minutes:g} minutes of one core, unless an image of the same "
         f"version was built before, from {listed.archive.file}"
     )
-    return get_archive(listed, folder=archives_folder(here), say=_say)
+    return get_archive(listed, folder=archives_folder(here), say=print_line)
 
 
 @images.command(name="list")
 def list_images(engines: EnginesOption = None, json: JsonOption = False) -> None:
-    """List engines' images, and say which may not be measured.
+    """List engines' images, and which of them may not be measured.
 
     Example: `kvdyno images list`
     """
@@ -129,7 +137,7 @@ def list_images(engines: EnginesOption = None, json: JsonOption = False) -> None
 
 @images.command(name="base")
 def print_base(base: BaseOption = None) -> None:
-    """Get or make the base image, and print its name; what was done goes to stderr.
+    """Get or make the base image, and print its name; its progress goes to stderr.
 
     Example: `kvdyno images base`
     """
@@ -144,20 +152,16 @@ def harness(base: BaseOption = None, verbose: VerboseOption = False) -> None:
     Example: `kvdyno images harness`
     """
     client, begun = connect(timeout_seconds=_BUILD_SILENCE_SECONDS), time.monotonic()
-    found = find_base(project(), named=base, say=_say)
-    made = build_harness(client, project(), base=found, say=_say if verbose else _ignore)
+    found = find_base(project(), named=base, say=print_line)
+    made = build_harness(client, project(), base=found, say=print_line if verbose else _ignore)
     size = human_bytes(client.images.get(made).attrs["Size"])
-    _say(f"{HARNESS_IMAGE}: built in {time.monotonic() - begun:.0f} s, {size}, {made}")
+    print_line(f"{HARNESS_IMAGE}: built in {time.monotonic() - begun:.0f} s, {size}, {made}")
 
 
 def _cells(state: ImageState) -> tuple[str, ...]:
     size = human_bytes(state.size_bytes) if state.size_bytes else ""
     short = state.id.removeprefix("sha256:")[:12]
     return state.version, size, short, state.trouble or "current"
-
-
-def _say(line: str) -> None:
-    console.print(harmless(line), soft_wrap=True)
 
 
 def _ignore(_line: str) -> None: ...

@@ -84,7 +84,7 @@ def plan(
     _, whole = pipeline.make_plan(here, request)
     warn_of(pipeline.corrupt(here, whole))
     pipeline.demand_memory(whole, uncapped=uncapped)
-    how = pipeline.Confinement(uncapped=uncapped, frequency=pipeline.Frequency(governor, no_turbo=no_turbo))
+    how = pipeline.SweepSettings(uncapped=uncapped, frequency=pipeline.Frequency(governor, no_turbo=no_turbo))
     reuse = pipeline.look_up(here, whole, how=how)
     rest = estimate(pipeline.remaining(whole, reuse.records))
     if json:
@@ -129,7 +129,7 @@ def run(
     request = _request(here, experiment, profile, engines, only, exclude, repeat, runner, cache)
     _, whole = pipeline.make_plan(here, request)
     warn_of(pipeline.corrupt(here, whole))
-    how = pipeline.Confinement(
+    how = pipeline.SweepSettings(
         uncapped=uncapped,
         cpus=cpu_list(cpus),
         force=force,
@@ -285,6 +285,6 @@ def _show_outcome(found: Analysis, paths: ReportPaths, *, measured: int, reused:
     render.places(console, paths)
 
 
-def _forecast(here: Project, whole: Plan, how: pipeline.Confinement) -> Forecast:
+def _forecast(here: Project, whole: Plan, how: pipeline.SweepSettings) -> Forecast:
     rest = pipeline.remaining(whole, pipeline.reusable(here, whole, how=how))
     return Forecast(rest.runs)

@@ -54,7 +54,7 @@ def engine_document(engine: Engine) -> dict[str, object]:
 
 
 def engine_page(console: Console, engine: Engine) -> None:
-    """All that an engine says of itself."""
+    """An engine's whole description of itself."""
     described, build = engine.description.engine, engine.description.build
     console.print(Text(f"{described.name} {described.version}", "bold"))
     console.print(described.summary)

@@ -169,7 +169,7 @@ def summary_page(console: Console, summary: Summary) -> None:
 
 
 def _summary_table(console: Console, summary: Summary) -> None:
-    """Columns that say the same in every row are said once, above."""
+    """Columns with the same value in every row are printed once, above."""
     columns = (*summary.columns, "n")
     shown = [c for c in columns if len({_cell(row, c) for row in summary.rows}) > 1]
     same = [f"{c} {_cell(summary.rows[0], c)}" for c in columns if summary.rows and c not in shown]

@@ -45,10 +45,10 @@ def selftest(
 ) -> None:
     """Test this dynamometer on this host: does it see no difference where there is none?
 
-    Draws are tested against their laws and histograms against another library's; rates stand beside
-    db_bench's; twins of each engine run in turn and are compared as engines would be. What twins say of
-    the host's noise is kept, and each report then says which differences it cannot see. Takes about an
-    hour; nothing else may run.
+    It tests draws against their laws and histograms against another library's, and puts rates beside
+    db_bench's. Twins of each engine run in turn and are compared as engines would be. They show the host's
+    noise, which is kept; each later report names the differences that it cannot see. Takes about an hour;
+    nothing else may run.
 
     Example: `kvdyno selftest --repeat 9 --no-tools`
     """

@@ -56,7 +56,7 @@ def run(here: Project, *, repeat: int | None, tools: Tools, force: bool, json: b
     rival = _tools_engine(engines, tools)
     checks = parts.check_generators(next(iter(engines.values())).binary)
     compared = _tools(here, rival, tools, say=out.print) if rival else ()
-    how = pipeline.Confinement(force=force)
+    how = pipeline.SweepSettings(force=force)
     rest = pipeline.remaining(whole, pipeline.reusable(here, whole, how=how))
     with SweepDisplay(out, Forecast(rest.runs)) as display:
         swept = pipeline.sweep(here, whole, how=how, observer=display)
@@ -192,7 +192,7 @@ def _demand_sound(
     found: HostNoise,
     compared: Sequence[parts.Agreement],
 ) -> None:
-    """Raises EngineError if this dynamometer does not measure what it says it measures."""
+    """Raises EngineError if this dynamometer does not measure what it claims to measure."""
     flaws = [f"{c.name} does not follow its law" for c in checks if not c.holds(checks=len(checks))]
     if counted.different:
         flaws.append(f"{len(counted.different)} numbers differ from their histograms")

@@ -27,7 +27,7 @@ from .app import (
 
 @app.command(rich_help_panel="This machine")
 def doctor(runner: RunnerOption = "local", data: DataOption = None, json: JsonOption = False) -> None:
-    """Say what this machine lacks for fair measurements, and the remedy for each.
+    """List what this machine lacks for fair measurements, and the remedy for each.
 
     Example: `kvdyno doctor --runner docker`
     """

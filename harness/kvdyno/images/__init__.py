@@ -1,4 +1,4 @@
-"""Images: builds every engine into one, on a base that is pulled or made, and tells which there are.
+"""Images: builds every engine into one, on a base that is pulled or made, and lists which there are.
 
 What an image is called, holds and promises is `kvdyno.model.image`'s business.
 """

@@ -23,7 +23,7 @@ from kvdyno.model.project import Project
 PULLED = "debian:bookworm-slim"
 MADE = "kvdyno-base:bookworm"
 
-# A registry that is in reach says something within this time.
+# A registry that is in reach answers within this time.
 _PULL_SILENCE_SECONDS = 20
 _BLOCK_BYTES = 1 << 20
 
@@ -78,7 +78,7 @@ def can_make_base() -> bool:
 
 
 def _pull(name: str) -> str | None:
-    """Pulls an image; says why that failed, if it did."""
+    """Pulls an image; returns why that failed, if it did."""
     repository, tag = _with_tag(name)
     api = connect(timeout_seconds=_PULL_SILENCE_SECONDS).api
     try:
@@ -116,7 +116,7 @@ def _make(client: docker.DockerClient, script: Path) -> None:
 
 
 def _base(client: docker.DockerClient, name: str) -> Base:
-    """What the image says of itself. Raises HostError unless it is like a Debian, for this processor."""
+    """What the image holds about itself. Raises HostError unless it is like a Debian, for this processor."""
     image = client.images.get(name)
     ours, found = client.version()["Arch"], image.attrs["Architecture"]
     if found != ours:

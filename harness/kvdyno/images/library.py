@@ -15,7 +15,7 @@ _FACTS = "library/facts"
 def library_part(project: Project, name: str, *, archive: Path | None) -> Mapping[str, bytes]:
     """Files of the context by name, as containers/Dockerfile expects them.
 
-    `library/facts` is a shell script that says what to build; it is empty for a package's engine. `archive`
+    `library/facts` is a shell script that sets what to build; it is empty for a package's engine. `archive`
     is the verified archive of the version that `name` ends with.
     """
     engine, version = split_version(name)
@@ -35,7 +35,7 @@ def library_part(project: Project, name: str, *, archive: Path | None) -> Mappin
 
 
 def _own_files(library: Library) -> tuple[Path, ...]:
-    """Of engines/."""
+    """Relative to engines/."""
     return (*([library.recipe] if library.recipe else []), *library.uses)
 
 

@@ -16,9 +16,9 @@ from kvdyno.model.versions import split_version, version_sha256
 
 @dataclass(frozen=True)
 class ImageState:
-    """One engine's image. `trouble` says why it may not be measured; empty if it may.
+    """One engine's image. `trouble` is why it may not be measured; empty if it may.
 
-    The rest is what the image says of itself, empty where there is none.
+    The rest comes from the image's labels, empty where there is none.
     """
 
     engine: str

@@ -41,7 +41,7 @@ MIX_SEED = "mix.seed"
 # The phase in which an engine finishes its work: without it, aged data would be half-finished.
 SETTLE = "settle"
 
-# A workload file that says dotransaction=false measures the load itself: YCSB's names for its flags.
+# A workload file that sets dotransaction=false measures the load itself: YCSB's names for its flags.
 RUNS_OPERATIONS = "dotransaction"
 FLAG_PROPERTIES = frozenset({"doload", RUNS_OPERATIONS})
 

@@ -1,4 +1,4 @@
-"""What an engine says of itself: the parsed answer of its driver's `--describe`."""
+"""An engine's description of itself: the parsed answer of its driver's `--describe`."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ class EngineChoice(Frozen):
 
 
 class Phases(Frozen):
-    """How long each phase lasts. Of operations, seconds and bytes written, the first one reached ends it.
+    """How long each phase lasts. Operations, seconds or bytes written end it, whichever is reached first.
 
     With a volume (rows that the mix touches, as a multiple of the dataset's records) seconds end only mixes
     that write nothing, and the volume ends the others.

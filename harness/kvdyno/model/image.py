@@ -21,11 +21,11 @@ DATA = "/data"
 OUTPUT = "/output"
 
 LABEL_ENGINE = "kvdyno.engine"
-#: The engine's own version, as --describe tells it.
+#: The engine's own version, as --describe prints it.
 LABEL_VERSION = "kvdyno.version"
-#: What `version_sha256` said of the tree that the image was built from.
+#: What `version_sha256` found for the tree that the image was built from.
 LABEL_SOURCE = "kvdyno.source-sha256"
-#: Compiler and flags, as --describe tells them.
+#: Compiler and flags, as --describe prints them.
 LABEL_FLAGS = "kvdyno.build-flags"
 #: The id of the image that it was built on.
 LABEL_BASE = "kvdyno.base"
@@ -70,7 +70,7 @@ def check_image(
 ) -> None:
     """Raises EngineError unless the image is the engine's, of these sources, for this kind of processor.
 
-    `architecture` is what the image says, `expected_architecture` what the Docker Engine says of itself.
+    `architecture` is the image's, `expected_architecture` the Docker Engine's own.
     """
     name, remedy = image_name(engine), remedy_for(engine)
     expected_engine = split_version(engine)[0]

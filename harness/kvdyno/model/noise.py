@@ -1,6 +1,6 @@
 """A host's noise: how far twins, two labels of one engine, differ though nothing does.
 
-`kvdyno selftest` measures it and leaves results/hosts/<host>/noise.json; reports read what it says.
+`kvdyno selftest` measures it and leaves results/hosts/<host>/noise.json; reports read it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class TwinNoise(Frozen):
 
     `pairs` are repetitions in which both twins ran, `sd_log` the standard deviation of the logarithm of their
     ratio over those. `comparisons` are groups of `HostNoise.repetitions` repetitions, each compared as a
-    report would: in `covered` of them the 95 % interval holds 1, in `false_alarms` the verdict says that they
+    report would: in `covered` of them the 95 % interval holds 1, in `false_alarms` the verdict is that they
     differ.
     """
 

@@ -11,7 +11,7 @@ from kvdyno.errors import SpecError
 
 @dataclass(frozen=True)
 class Property:
-    """A property's text, and the line that says so."""
+    """A property's text, and its line."""
 
     text: str
     line: int

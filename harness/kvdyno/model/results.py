@@ -53,7 +53,7 @@ GRAVE: frozenset[CautionKind] = frozenset({"uncapped", "mixed", "build", "librar
 
 @dataclass(frozen=True)
 class Axis:
-    """A column that tells points apart. `unit` is "byte", "s" or "".
+    """A column that distinguishes points. `unit` is "byte", "s" or "".
 
     `values` are at the profile's scale, as tables have them. `scaled` leads from a value of the experiment,
     at paper scale, to what engines made of it (their limits may differ).
@@ -109,7 +109,7 @@ class ClaimPoint:
 
 @dataclass(frozen=True)
 class ClaimResult:
-    """A claim's verdict over all points that it covers; `why` says it in a sentence."""
+    """A claim's verdict over all points that it covers; `why` explains it in a sentence."""
 
     id: str
     text: str
@@ -171,7 +171,7 @@ class Contender:
 
 @dataclass(frozen=True)
 class Analysis:
-    """Everything that a report says, computed. Made again from records at any time."""
+    """Everything that a report shows, computed. Made again from records at any time."""
 
     experiment: str
     profile: str

@@ -17,7 +17,7 @@ from .words import unknown
 
 DOCKERFILE = Path("containers/Dockerfile")
 
-# Of no use to a driver: tests, benchmarks, and what the harness reads from the tree.
+# Useless to a driver: tests, benchmarks, and what the harness reads from the tree.
 _FOLDERS_LEFT_OUT = frozenset({"fuzz", "trust", "versions", "__pycache__"})
 _INCLUDED = re.compile(r"include\(\.\./([\w-]+)/")
 _FILES_LEFT_OUT = (

@@ -39,7 +39,7 @@ class SweptEngine(Frozen):
 
 
 class Sweep(Frozen):
-    """One sweep: `engines` by their keys in a catalog (EngineChoice.key), `labels` as the experiment says.
+    """One sweep: `engines` by their keys in a catalog (EngineChoice.key), `labels` as in the experiment.
 
     Upstream binaries are left out: they describe themselves nowhere.
     """

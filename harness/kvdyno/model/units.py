@@ -1,6 +1,6 @@
 """Sizes, durations and counts as people write them, by the same rules as the driver's kvdyno/base/units.h.
 
-The parsers take what YAML yields: a text or a number. They raise ValueError saying what was expected
+The parsers take what YAML yields: a text or a number. They raise ValueError with what was expected
 and what was found.
 """
 

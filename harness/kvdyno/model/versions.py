@@ -32,7 +32,7 @@ from .words import unknown
 
 #: The distribution's package, as a version.
 SYSTEM = "system"
-#: Environment variable: `system` makes bare names mean packages, whatever versions.yaml says.
+#: Environment variable: `system` makes bare names mean packages, whatever versions.yaml lists.
 DEFAULTS = "KVDYNO_VERSIONS"
 #: Written last into a built library's folder: what it is, and how it was built.
 MANIFEST = "library.json"
@@ -67,7 +67,7 @@ class Archive(Frozen):
 
 
 class Version(Frozen):
-    """One version: its archive with SHA-256, and what building it takes. `cpu_minutes` is of one core."""
+    """One version: its archive with SHA-256, and what building it takes. `cpu_minutes` counts one core."""
 
     archive: Archive
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]

@@ -12,11 +12,10 @@ from .machine import clean, examine
 from .planning import Request, demand_memory, make_plan
 from .recorded import Recorded, find_recorded
 from .rerun import Difference, Rerun, plan_again, rerun
-from .reuse import Confinement, Reuse, corrupt, look_up, remaining, reusable, stored
+from .reuse import Reuse, SweepSettings, corrupt, look_up, remaining, reusable, stored
 from .sweep import Observer, SweepResult, new_sweep_id, sweep
 
 __all__ = [
-    "Confinement",
     "Difference",
     "Frequency",
     "Imported",
@@ -26,6 +25,7 @@ __all__ = [
     "Rerun",
     "Reuse",
     "SweepResult",
+    "SweepSettings",
     "analyse",
     "clean",
     "compare",

@@ -14,9 +14,9 @@ from kvdyno.runner import (
     Warden,
     choose_warden,
     offered_counters,
+    remove_leftovers,
     restore_frequency,
     take_gauges,
-    tidy,
 )
 from kvdyno.store import RunStore
 
@@ -37,12 +37,12 @@ def clean(
         store = RunStore(project.runs)
         removed = [*restore_frequency(), *(str(path) for path in store.clean())]
         with contextlib.closing(_any_warden()) as warden:
-            removed += tidy(project, wardens=(warden,), snapshots=snapshots)
+            removed += remove_leftovers(project, wardens=(warden,), snapshots=snapshots)
         return tuple(removed)
 
 
 def _any_warden() -> Warden:
-    """No cap is needed to tidy up; where cgroups can be made, leftover ones are removed too."""
+    """No cap is needed to remove leftovers; where cgroups can be made, leftover ones are removed too."""
     try:
         return choose_warden(new_sweep_id())
     except HostError:
@@ -81,7 +81,7 @@ def examine(project: Project, *, runner: RunnerName = "local") -> tuple[doctor.F
 
 
 def _docker_facts() -> Mapping[str, object] | HostError:
-    """Of the Engine and of the images' base. What reaches it takes its time to import."""
+    """Facts about the Engine and the images' base. What reaches it takes its time to import."""
     from kvdyno import images
     from kvdyno.model.docker_engine import connect
     from kvdyno.runner.docker import docker_facts

@@ -14,7 +14,7 @@ from kvdyno.model.sweep import Sweep
 from kvdyno.store import SweepStore
 
 from .planning import Request, make_plan
-from .reuse import Confinement
+from .reuse import SweepSettings
 from .sweep import Observer, sweep
 
 #: Facts of the moment, which differ between any two runs.
@@ -61,7 +61,7 @@ def plan_again(project: Project, record: Record) -> Plan:
 
 def rerun(project: Project, whole: Plan, record: Record, *, observer: Observer, wait: bool = False) -> Rerun:
     """Measure the run of `plan_again` once more, confined as it was; raises what `sweep` raises."""
-    how = Confinement(uncapped=not record.runner.capped, cpus=_cpus(record), force=True)
+    how = SweepSettings(uncapped=not record.runner.capped, cpus=_cpus(record), force=True)
     (again,) = sweep(project, whole, how=how, observer=observer, wait=wait).records
     return Rerun(record, again, tuple(differences(record, again)))
 

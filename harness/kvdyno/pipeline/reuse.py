@@ -15,7 +15,7 @@ from kvdyno.store import CorruptRecord, RunStore
 
 
 @dataclass(frozen=True)
-class Confinement:
+class SweepSettings:
     """How a sweep runs: uncapped, on certain CPUs, at certain frequencies, measuring again what is stored."""
 
     uncapped: bool = False
@@ -54,7 +54,7 @@ def stored(project: Project, whole: Plan, *, uncapped: bool = False) -> Mapping[
     return _in_plan_order(whole, found)
 
 
-def look_up(project: Project, whole: Plan, *, how: Confinement) -> Reuse:
+def look_up(project: Project, whole: Plan, *, how: SweepSettings) -> Reuse:
     """The records that need not be measured again.
 
     They are conclusive, of the conditions that hold now, and of a block that one sweep measured as a whole:
@@ -82,7 +82,7 @@ def look_up(project: Project, whole: Plan, *, how: Confinement) -> Reuse:
     return Reuse(_in_plan_order(whole, found), tuple(partnerless))
 
 
-def reusable(project: Project, whole: Plan, *, how: Confinement) -> Mapping[str, Record]:
+def reusable(project: Project, whole: Plan, *, how: SweepSettings) -> Mapping[str, Record]:
     """The records that need not be measured again (`look_up`)."""
     return look_up(project, whole, how=how).records
 

@@ -1,4 +1,4 @@
-"""A sweep: measures what is not stored yet, and tells an observer of it."""
+"""A sweep: measures what is not stored yet, and informs an observer."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from kvdyno.model.point import Plan, Run
 from kvdyno.model.project import Project
 from kvdyno.model.record import Record
 from kvdyno.model.sweep import sweep_of
-from kvdyno.runner import LocalRunner, Progress, frequency_set, restore_frequency
+from kvdyno.runner import Progress, Runner, frequency_set, restore_frequency
 from kvdyno.store import RunStore, SweepStore, make_folder
 
 from .locking import sweep_lock
 from .planning import demand_memory
-from .reuse import Confinement, reusable
+from .reuse import SweepSettings, reusable
 
 
 @dataclass(frozen=True)
@@ -51,14 +51,14 @@ class Observer(Protocol):
         """A run begins; runs count from 1."""
 
     def progress(self, progress: Progress) -> None:
-        """The driver tells how far it is."""
+        """The driver reports how far it is."""
 
     def run_ended(self, record: Record) -> None:
         """A run's record (or a load's) is stored."""
 
 
 def sweep(
-    project: Project, whole: Plan, *, how: Confinement, observer: Observer, wait: bool = False
+    project: Project, whole: Plan, *, how: SweepSettings, observer: Observer, wait: bool = False
 ) -> SweepResult:
     """Measure what is not stored yet, in the plan's order; every run ends in a record.
 
@@ -72,7 +72,7 @@ def sweep(
         make_folder(folder)
     store = RunStore(project.runs)
     sweep_id = new_sweep_id()
-    runner = LocalRunner(
+    runner = Runner(
         project,
         sweep_id=sweep_id,
         loads=_WatchedLoads(store, observer),
@@ -121,7 +121,7 @@ def _demand_same_build(engine: Engine) -> None:
 
 @contextlib.contextmanager
 def _resumable(*, force: bool) -> Iterator[None]:
-    """Whenever a sweep is stopped, it says how to go on."""
+    """Whenever a sweep is stopped, its message explains how to go on."""
     remedy = (
         "run the same command without --force: it measures only what is not stored; with it, all again"
         if force
@@ -135,7 +135,7 @@ def _resumable(*, force: bool) -> Iterator[None]:
 
 
 class _WatchedLoads:
-    """The store as the runner sees it for loads, with the observer told."""
+    """The store as the runner sees it for loads, with the observer informed."""
 
     def __init__(self, store: RunStore, observer: Observer) -> None:
         self._store = store

@@ -27,8 +27,8 @@ SPACE_AMPLIFICATION = 1.5  # a settled store's files over its keys and values
 
 @dataclass(frozen=True)
 class Estimate:
-    """Of a whole plan with nothing cached: `seconds` includes loads, which include ageing; `disk_bytes` is
-    the peak, snapshots included.
+    """Costs of a whole plan with nothing cached: `seconds` includes loads, which include ageing; `disk_bytes`
+    is the peak, snapshots included.
     """
 
     seconds: float
@@ -101,7 +101,7 @@ def _loading_seconds(resolved: Resolved, loaded_bytes: int) -> float:
 
 
 def _at_most(rate: float, resolved: Resolved) -> float:
-    """The rate of writing, or the device's if that is less. Of its reads nothing is known beforehand."""
+    """The rate of writing, or the device's if that is less. Nothing is known of its reads beforehand."""
     limit = resolved.device.write_bytes_per_second if resolved.device else None
     return min(rate, limit or rate)
 

@@ -31,8 +31,8 @@ def hash_of(content: Mapping[str, Any]) -> str:
 def point_identity(resolved: Resolved, *, dataset: Dataset | None) -> str:
     """Hash of all that can change the point's result. Labels, time limits and estimates cannot.
 
-    Of a device its rates count, not its name; the disk as it is and the default cache policy have no entry. A
-    twin's number tells it from the point that it repeats.
+    A device counts by its rates, not its name; the disk as it is and the default cache policy have no entry.
+    A twin's number separates it from the point that it repeats.
     """
     device = resolved.device
     # An empty store has nothing to cache.
@@ -65,7 +65,7 @@ def point_slug(label: str, *, axes: Mapping[str, AxisValue], engine: Engine) -> 
 
 
 def with_distinct_slugs(points: Sequence[Point]) -> tuple[Point, ...]:
-    """The points; slugs that several share are told apart by their identities."""
+    """The points; slugs that several share are distinguished by their identities."""
     counts = Counter(point.slug for point in points)
     return tuple(
         replace(point, slug=f"{point.slug}.{point.identity[:8]}") if counts[point.slug] > 1 else point

@@ -87,7 +87,7 @@ def _refuse_twins(points: Iterable[Point], *, where: str) -> None:
                 f"expected points that differ, found {twin.slug!r} and {point.slug!r}: same engine, "
                 "properties, phases, cap and rates of the disk",
                 where=where,
-                remedy="leave one of them out, give one another option or property, or say `twin_of`",
+                remedy="leave one of them out, give one another option or property, or set `twin_of`",
             )
 
 

@@ -1,4 +1,4 @@
-"""What an upstream ycsb cannot be asked for, told before anything runs."""
+"""What an upstream ycsb cannot be asked for, refused before anything runs."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ _COLUMNS = ["run", *_EVENT, "value", "unit"]
 def timeline_rows(spec: FigureSpec, analysis: Analysis) -> pd.DataFrame:
     """The table of a "timeline" kind; `metric` names the column of the series.
 
-    Empty if no run has such a column, nor an event in the phase. A point whose run has no value says why.
+    Empty if no run has such a column, nor an event in the phase. A run without a value has the reason.
     """
     series = analysis.select(analysis.series, where=spec.where, phase=spec.phase)
     events = analysis.select(analysis.events, where=spec.where)
@@ -71,7 +71,7 @@ def _runs(spec: FigureSpec, took_part: set[str], analysis: Analysis) -> Iterable
 
 
 def _stretch(series: pd.DataFrame, began: pd.DataFrame) -> tuple[float, float]:
-    """When the phase began and ended on the driver's clock: its rows are told at the ends of intervals. A
+    """When the phase began and ended on the driver's clock: its rows come at the ends of intervals. A
     phase without rows is as long as its events.
     """
     told = sorted(series["elapsed"].unique())

@@ -29,10 +29,10 @@ Key = tuple[AxisValue | None, ...]
 
 @dataclass(frozen=True)
 class Cell:
-    """One value with its interval and n; without a value, `status` says why ("" for not planned).
+    """One value with its interval and n; without a value, `status` is the reason ("" for not planned).
 
-    `lost` says how some of the point's runs ended, if not well: "2 of 3 out of memory". Among ratios, a cell
-    with a `unit` is a difference in that unit, for want of a ratio.
+    `lost` is how some of the point's runs ended, if not well: "2 of 3 out of memory". Among ratios, a cell
+    with a `unit` is a difference in that unit, for lack of a ratio.
     """
 
     value: float | None = None

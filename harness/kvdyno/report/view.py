@@ -49,7 +49,7 @@ class FailureRow:
 
 @dataclass(frozen=True)
 class Listing:
-    """A plain table: headers and rows of texts; `numeric` tells which columns are numbers."""
+    """A plain table: headers and rows of texts; `numeric` marks the columns that are numbers."""
 
     headers: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]

@@ -100,7 +100,7 @@ def define(metrics: Iterable[tuple[str, str]]) -> tuple[Definition, ...]:
 
 def metric_title(metric: str) -> str:
     """A metric's name as a heading or an axis: "write_amplification.net" → "Write amplification net"; of
-    stalls "engine.delay_level0_micros" → "Delay, level 0": the unit tells durations from counts.
+    stalls "engine.delay_level0_micros" → "Delay, level 0": the unit separates durations from counts.
     """
     words = _stall_text(metric) or _spelled(metric)
     first, blank, rest = words.partition(" ")

@@ -1,9 +1,9 @@
 """The runner: points in, records out, on this machine, under a cap.
 
-`LocalRunner` executes runs; `tidy` removes what killed ones left; `choose_warden` says how this machine
-confines processes, `cgroup_root` where; `Surveyor` reads the environment; `frequency_set` holds governor and
-turbo; `take_gauges` and `offered_counters` show a doctor what runs would record. The rest is private to this
-package.
+`Runner` executes runs; `remove_leftovers` clears what killed ones left; `choose_warden` finds how this
+machine confines processes, `cgroup_root` where; `Surveyor` reads the environment; `frequency_set` holds
+governor and turbo; `take_gauges` and `offered_counters` show a doctor what runs would record. The rest is
+private to this package.
 """
 
 from .cage import Warden
@@ -13,15 +13,15 @@ from .gauges import take_gauges
 from .hierarchy import cgroup_root
 from .kernel import offered_counters
 from .loads import LoadSink
-from .local import LocalRunner, tidy
+from .runner import Runner, remove_leftovers
 from .warden import choose_warden
 from .watch import Progress
 
 __all__ = [
     "Frequency",
     "LoadSink",
-    "LocalRunner",
     "Progress",
+    "Runner",
     "Surveyor",
     "Warden",
     "cgroup_root",
@@ -30,7 +30,7 @@ __all__ = [
     "host_id",
     "memory_bytes",
     "offered_counters",
+    "remove_leftovers",
     "restore_frequency",
     "take_gauges",
-    "tidy",
 ]

@@ -92,7 +92,7 @@ class Process(Protocol):
 
     @property
     def fault(self) -> str:
-        """Once it has ended: why its end says nothing about it; empty if it does."""
+        """Once it has ended: why its end shows nothing about it; empty if it does."""
 
     @property
     def cpu_seconds_apart(self) -> float:
@@ -217,7 +217,7 @@ def read_counter(path: Path, key: str) -> int:
 
 
 def read_number(path: Path) -> int | None:
-    """The number in a cgroup file; None if it is missing or says `max`."""
+    """The number in a cgroup file; None if it is missing or holds `max`."""
     try:
         return int(path.read_text())
     except (OSError, ValueError):

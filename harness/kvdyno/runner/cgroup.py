@@ -44,10 +44,10 @@ class Limit:
 
 @dataclass(frozen=True)
 class Version:
-    """What differs between the versions of cgroups. `limits` are written in the order the kernel wants.
+    """What differs between the versions of cgroups. `limits` are written in the order the kernel needs.
 
     `cap_hits` is the key in `events` that counts when the cap left no way out; without it, a peak near the
-    cap has to tell (v1's `failcnt` stays 0 in late kernels).
+    cap has to show (v1's `failcnt` stays 0 in late kernels).
     """
 
     kind: str
@@ -71,7 +71,7 @@ class Version:
 
 _NEAR_CAP_SHARE = 0.95
 
-# Only the kernel's count of kills tells an out-of-memory kill. A peak that touches the cap tells none: page
+# Only the kernel's count of kills shows an out-of-memory kill. A peak that touches the cap shows none: page
 # cache fills the cap of any run that reads enough, and is then reclaimed. But a kill in a cgroup that never
 # met its cap was not for the cap's sake.
 V1 = Version(
@@ -99,7 +99,7 @@ V2 = Version(
 
 @dataclass(frozen=True)
 class Counters:
-    """What the kernel says of a cgroup, in its folder or in copies of its files."""
+    """What the kernel reports of a cgroup, in its folder or in copies of its files."""
 
     path: Path
     version: Version

@@ -98,7 +98,7 @@ def free_bytes(folder: Path) -> int:
 
 
 def needed_bytes(expected: int) -> int:
-    """Free space that a run wants before it starts."""
+    """Free space that a run needs before it starts."""
     return int(expected * (1 + MARGIN_SHARE)) + MARGIN_BYTES
 
 

@@ -49,7 +49,7 @@ _REMOVED = "its container was removed from outside during the run"
 #: States of a container whose removal has begun: the Engine kills what runs in it first.
 _GOING = ("removing", "dead")
 _PROCESSES_MAX = 4096
-# Of the user, wherever they run: of an ordinary one's, a desktop may be among them.
+# The user's, wherever they run: an ordinary user's may include a desktop.
 _USERS_PROCESSES_MAX = 16384
 _SCRATCH = {"/tmp": "rw,noexec,nosuid,nodev,size=64m,mode=1777"}
 _KILL_SECONDS = 20
@@ -57,7 +57,7 @@ _KILL_SECONDS = 20
 
 @dataclass(frozen=True)
 class Confines:
-    """What all containers of a sweep share: the owner's labels, and what the Engine needs said."""
+    """What all containers of a sweep share: the owner's labels, and what the Engine must be given."""
 
     name: str
     labels: Mapping[str, str]
@@ -203,7 +203,7 @@ class DockerCage:
             self._client.api.kill(self.place, "SIGTERM")
 
     def inspect(self) -> str:
-        """Keep what the Engine says of a container that has ended; returns the fault, if there is one."""
+        """Keep what the Engine reports of a container that has ended; returns the fault, if there is one."""
         try:
             state = self._client.api.inspect_container(self.place)["State"]
         except NotFound:
@@ -245,7 +245,7 @@ class DockerCage:
 
 
 class DockerProcess:
-    """See Process. A thread waits for the Engine to tell of the end, so that nothing asks it all the time."""
+    """See Process. A thread waits for the Engine to report the end, so that nothing asks it all the time."""
 
     def __init__(self, cage: DockerCage, holder: Holder, *, take_back: Callable[[], None]) -> None:
         self._cage = cage

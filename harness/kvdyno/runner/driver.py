@@ -24,7 +24,7 @@ _RUN_PHASES = frozenset({"warmup", "rest", "measure", "drain"})
 
 
 class Driver(Protocol):
-    """A kind of driver: how it is called, and how it tells what happened."""
+    """A kind of driver: how it is called, and how it reports what happened."""
 
     def argv(self, places: Places) -> list[str]:
         """The command line; the point's properties are in PROPERTIES below `places.output`."""
@@ -33,7 +33,7 @@ class Driver(Protocol):
         """Called a few times a second with the ids of the living processes."""
 
     def collect(self, output: Path, *, ending: Ending) -> tuple[Outcome | None, str]:
-        """What the output folder tells; or None, and why that is no usable outcome."""
+        """What the output folder holds; or None, and why that is no usable outcome."""
 
 
 class NativeDriver:
@@ -43,7 +43,7 @@ class NativeDriver:
         self._point = point
 
     def argv(self, places: Places) -> list[str]:
-        """See Driver. Places are flags, so that the property file alone says what was asked."""
+        """See Driver. Places are flags, so that the property file alone holds what was asked."""
         return [
             str(self._point.engine.binary),
             *ycsb_flags(self._point.phases),

@@ -84,7 +84,7 @@ def _system_facts(root: Path) -> dict[str, Fact]:
 
 
 def _virtualisation(root: Path) -> str | None:
-    """The name that firmware or hypervisor gives; `yes` if only the CPU tells of one."""
+    """The name that firmware or hypervisor gives; `yes` if only the CPU reports one."""
     named = _text(root / "sys/hypervisor/type") or _text(root / "sys/class/dmi/id/product_name")
     flags = (_field(root / "proc/cpuinfo", "flags") or "").split()
     return (named or "yes") if "hypervisor" in flags else None
@@ -229,7 +229,7 @@ def _cpus_busy(stat: Path) -> float | None:
 
 
 def _busy_and_total_ticks(stat: Path) -> tuple[int, int] | None:
-    """Of all CPUs since boot. Fields: user nice system idle iowait irq softirq steal; guests are in user."""
+    """Times of all CPUs since boot: user nice system idle iowait irq softirq steal; guests are in user."""
     text = _text(stat)
     if text is None:
         return None

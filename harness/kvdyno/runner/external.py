@@ -98,7 +98,7 @@ class ExternalDriver:
 
 
 def parse_phases(text: str, *, started_at: float, io: Mapping[str, int]) -> tuple[PhaseOutcome, ...]:
-    """The phases that a YCSB-cpp binary's output tells of.
+    """The phases in a YCSB-cpp binary's output.
 
     An operation's statistics are the last ones printed before its phase's summary. `io` is the process's:
     it is given to a phase only if there is no other. Each phase is followed by its span.

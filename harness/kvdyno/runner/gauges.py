@@ -2,7 +2,7 @@
 
 A virtual disk may be a hundred times slower for blocks that were not read lately, and a neighbour may take
 the CPU. A difference between two runs means little if their gauges differ as much. Reads and writes bypass
-the page cache, so that a run finds it as its cache policy says.
+the page cache, so that a run finds it as its cache policy requires.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ def _direct(path: Path, flags: int) -> Iterator[int]:
 
 
 def _timed_read(path: Path, *, offset: int) -> float:
-    """Seconds that the disk took for one block. Direct I/O wants aligned memory, as mmap gives."""
+    """Seconds that the disk took for one block. Direct I/O needs aligned memory, as mmap gives."""
     with _direct(path, os.O_RDONLY) as descriptor, contextlib.closing(mmap.mmap(-1, _BLOCK)) as block:
         started = time.perf_counter()
         os.preadv(descriptor, [block], offset)

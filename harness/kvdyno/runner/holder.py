@@ -83,7 +83,7 @@ class Holder:
         return ["/bin/sh", "-c", _SCRIPT, str(self.inside / _FOLDER), str(inside_log), files, *argv]
 
     def cpu_seconds(self) -> float:
-        """CPU time of all that was in the container; 0 if that was not told."""
+        """CPU time of all that was in the container; 0 if that was not reported."""
         nanoseconds = read_number(self.report / "cpuacct.usage")
         if nanoseconds is not None:
             return nanoseconds * _NANOSECONDS

@@ -87,7 +87,7 @@ class Loads:
         return existing or self._load(dataset, run=run, order=order, progress=progress)
 
     def take_flaws(self, dataset: Dataset) -> list[str]:
-        """What was found wrong with its snapshot and not told yet: for the next run that starts from it."""
+        """Flaws found in its snapshot and not reported yet: for the next run that starts from it."""
         return self._flaws.pop(dataset.identity, [])
 
     def _load(

@@ -69,11 +69,11 @@ class Snapshot:
 
     @property
     def bytes(self) -> int:
-        """Of the data of all files, holes left out."""
+        """Bytes of data in all files, holes left out."""
         return sum(f.data_bytes for f in self.manifest.files)
 
     def copied_bytes(self, write_once: Iterable[str]) -> int:
-        """Of the data of the files that a run gets as copies of its own."""
+        """Bytes of data in the files that a run gets as copies of its own."""
         globs = tuple(write_once)
         return sum(f.data_bytes for f in self.manifest.files if not _matches(f.path, globs))
 
@@ -111,7 +111,7 @@ class Snapshot:
             ) from failure
 
     def first_difference(self, *, checksums: bool, progress: OnProgress) -> str | None:
-        """What is not as the manifest says: cheaply by size and time, or by reading every byte."""
+        """What differs from the manifest: cheaply by size and time, or by reading every byte."""
         tally = Tally("checking", total=self.bytes, progress=progress)
         for file in self.manifest.files:
             path = self.store / file.path

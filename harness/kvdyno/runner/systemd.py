@@ -1,6 +1,6 @@
 """Where systemd rules cgroup v2: a transient scope for each run, asked for through systemd-run.
 
-systemd wants to be the only one who makes cgroups at the top, and takes a scope away together with its
+systemd insists on being the only one that makes cgroups at the top, and takes a scope away together with its
 counters when its last process ends. So a shell stays inside as the driver's parent, and copies the
 counters out before it leaves.
 """

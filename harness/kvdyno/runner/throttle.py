@@ -154,7 +154,7 @@ def read_usage(memory: Path | None, io: Path | None) -> dict[str, float]:
 
 
 def _sum(stat: Mapping[str, int], names: Sequence[str]) -> int | None:
-    """Of the counters that are there; None if there is none."""
+    """The sum of the counters that are there; None if there is none."""
     found = [stat[name] for name in names if name in stat]
     return sum(found) if found else None
 

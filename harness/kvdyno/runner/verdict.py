@@ -23,7 +23,7 @@ _TAIL_BYTES = 16 << 10
 
 @dataclass(frozen=True)
 class Evidence:
-    """All that speaks about how a run ended. `outcome_flaw` says why there is no usable outcome."""
+    """All evidence of how a run ended. `outcome_flaw` is why there is no usable outcome."""
 
     ending: Ending
     outcome: Outcome | None
@@ -61,7 +61,7 @@ def _status_and_reason(evidence: Evidence) -> tuple[RunStatus, str]:
     if _disk_is_full(evidence):
         return "disk_full", f"{_said(evidence)}; {human_bytes(evidence.free_bytes)} are free now"
     if ending.signal == signal.SIGKILL:
-        # Drivers do not kill themselves so: it says nothing of the engine.
+        # Drivers do not kill themselves so: it shows nothing of the engine.
         return "failed", (
             "killed by SIGKILL from outside, and the kernel counted no out-of-memory kill under the cap"
         )
@@ -82,7 +82,7 @@ def _status_and_reason(evidence: Evidence) -> tuple[RunStatus, str]:
     if evidence.outcome is None:
         return "failed", f"the driver reports success, but {evidence.outcome_flaw}"
     if evidence.outcome.status != "ok":
-        return "failed", f"exit status 0, but the outcome says {evidence.outcome.status}: {_said(evidence)}"
+        return "failed", f"exit status 0, but the outcome is {evidence.outcome.status}: {_said(evidence)}"
     return "ok", ""
 
 
@@ -116,7 +116,7 @@ def _said(evidence: Evidence) -> str:
         error = evidence.outcome.error
         return f"{error.code} in {error.phase or 'set-up'}: {error.message}"
     lines = evidence.log_tail.strip().splitlines()
-    return lines[-1] if lines else "it said nothing"
+    return lines[-1] if lines else "it wrote nothing"
 
 
 def read_tail(log: Path) -> str:

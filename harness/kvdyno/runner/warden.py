@@ -19,7 +19,7 @@ from .process import HostProcess
 from .systemd import SystemdWarden, probe
 from .throttle import Throttle, cannot_limit
 
-_OR_UNCAPPED = "or say --uncapped: numbers without a cap, and every record says so"
+_OR_UNCAPPED = "or pass --uncapped: numbers without a cap, which every record notes"
 
 
 class OpenCage:
@@ -80,7 +80,7 @@ class NoWarden:
         yield OpenCage()
 
     def remove_leftovers(self) -> tuple[str, ...]:
-        """None can be told apart."""
+        """None can be distinguished."""
         return ()
 
     def close(self) -> None:

@@ -65,7 +65,7 @@ class Accountant:
         self._progress(line)
 
     def accounts(self) -> tuple[Account, ...]:
-        """Of all phases so far, in their order. A cage's counters began at zero."""
+        """Counters of all phases so far, in their order. A cage's counters began at zero."""
         before: Mapping[str, float] = self._start
         accounts = []
         for phase, now in self._latest.items():
@@ -88,7 +88,7 @@ def _grown(now: float, before: float) -> float:
 class Ending:
     """How a process tree ended. Exactly one of `exit_status` and `signal` (a number) is set.
 
-    `fault` says what failed around it, if that is why it ended.
+    `fault` is what failed around it, if that is why it ended.
     """
 
     exit_status: int | None

@@ -143,7 +143,7 @@ class UpstreamYcsb:
 
 
 def same_version(one: str, other: str) -> bool:
-    """Whether both loaded the same version of the engine, as far as they tell."""
+    """Whether both loaded the same version of the engine, as far as they report it."""
     short = min(one.count("."), other.count(".")) + 1
     parts = [".".join(each.split(".")[:short]) for each in (one, other)]
     return not all(parts) or parts[0] == parts[1]

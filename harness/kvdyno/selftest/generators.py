@@ -26,7 +26,7 @@ _SLICES = 1 << 14
 _THETA = 0.8
 _EXPECTED_LEAST = 20  # draws in a cell; Cochran's rule asks for 5
 _TIMEOUT_SECONDS = 120
-#: Of all checks together: a sound driver fails once in a thousand self-tests.
+#: The limit for all checks together: a sound driver fails once in a thousand self-tests.
 ALPHA = 0.001
 
 _MIX = {"readproportion": 0.5, "updateproportion": 0.3, "scanproportion": 0.15, "deleteproportion": 0.05}

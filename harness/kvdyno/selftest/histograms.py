@@ -16,7 +16,7 @@ TOLERANCE = 0.001
 
 @dataclass(frozen=True)
 class Disagreement:
-    """A metric of a record, and what the log says instead."""
+    """A metric of a record, and what the log holds instead."""
 
     run_id: str
     metric: str

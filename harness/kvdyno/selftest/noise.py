@@ -13,7 +13,7 @@ from kvdyno.model.noise import TwinNoise
 #: What a self-test has to reach: nominal 95 % intervals, and one decision in twenty where nothing differs.
 COVERAGE_LEAST = 0.93
 FALSE_ALARMS_MOST = 0.05
-#: Fewer comparisons cannot tell 95 % from 90 %.
+#: Fewer comparisons cannot separate 95 % from 90 %.
 COMPARISONS_LEAST = 200
 
 
@@ -33,7 +33,7 @@ class Score:
 
     @property
     def false_alarm_rate(self) -> float:
-        """Share of the comparisons whose verdict says that twins differ."""
+        """Share of the comparisons whose verdict is that twins differ."""
         return self.false_alarms / self.comparisons
 
     @property
@@ -48,7 +48,7 @@ def twin_noise(
     """An entry per engine, point, phase and metric.
 
     `pairs`: engine, axes, phase, metric, unit, log (the logarithm of a repetition's ratio). `comparisons`:
-    the same keys, low, high, differs (what the verdict says).
+    the same keys, low, high, differs (the verdict).
     """
     keys = ["engine", *axes, "phase", "metric", "unit"]
     compared = {

@@ -29,7 +29,7 @@ _ESTIMATES, _METRICS = "estimates", "metrics"
 
 @dataclass(frozen=True)
 class FigureKind:
-    """What a module of `plots/` says of itself: the table that it draws, and its options."""
+    """How a module of `plots/` describes itself: the table that it draws, and its options."""
 
     table: str
     options: OptionForms

@@ -93,7 +93,7 @@ def _starts_from_data(grid: Grid, *, project: Project) -> bool:
 
 
 def _age_place(form: ExperimentForm, *, profile: str) -> Place | None:
-    """Where the experiment says the age; None where only the profile does."""
+    """Where the experiment sets the age; None where only the profile does."""
     override = form.profiles.get(profile)
     written: list[tuple[bool, Place]] = [
         (override is not None and AGE in override.grid, ("profiles", profile, "grid", AGE)),

@@ -41,7 +41,7 @@ _PROFILES = "profiles"
 
 @dataclass(frozen=True)
 class ExperimentSummary:
-    """An experiment file as a list shows it. `problem` says why it cannot be read."""
+    """An experiment file as a list shows it. `problem` is why it cannot be read."""
 
     name: str
     path: Path
@@ -217,7 +217,7 @@ def _check_profile_names(form: ExperimentForm, *, known: Iterable[str], mistakes
 
 
 def _without_absent_ratio(spec: SpecT, *, labels: Container[str]) -> SpecT:
-    """Instead of ratios to an engine that was not selected, the values themselves; the title says so."""
+    """Instead of ratios to an engine that was not selected, the values themselves; the title states it."""
     if spec.ratio_to is None or spec.ratio_to in labels:
         return spec
     note = f" ({spec.ratio_to} was left out: values, not ratios)"

@@ -92,5 +92,5 @@ def _measure(earlier: MeasureForm, later: MeasureForm) -> MeasureForm:
 
 
 def _last(default: T, *layers: T | None) -> T:
-    """What the last layer says that says anything."""
+    """The value of the last layer that has one."""
     return next((value for value in reversed(layers) if value is not None), default)

@@ -50,7 +50,7 @@ def take_bundle(path: Path, *, results: Path) -> tuple[Bundle, int]:
     """Put a bundle's records and sweeps below `results`; return its list and how many runs were new.
 
     What is there already stays. Raises StoreError, having taken nothing, if the file is no bundle, if a
-    member is missing or not what the list says, or if a run of the same id is there with another record.
+    member is missing or not what the list has, or if a run of the same id is there with another record.
     """
     with _unpacked(path, results) as (bundle, folder):
         runs = sorted(run for run in (folder / "runs").glob("*/*") if run.is_dir())
@@ -104,7 +104,7 @@ def _unpack(archive: tarfile.TarFile, bundle: Bundle, folder: Path, path: Path) 
             raise StoreError(f"{member.name} is not in its list", where=str(path))
         target = folder / member.name if STORED.fullmatch(member.name) else None
         if member.size != listed.bytes or _copy(archive, member, target) != listed.sha256:
-            raise StoreError(f"{member.name} is not what the list says: the file is damaged", where=str(path))
+            raise StoreError(f"{member.name} is not what the list has: the file is damaged", where=str(path))
         found.add(member.name)
     if missing := sorted(set(bundle.files) - found):
         raise StoreError(f"{missing[0]} is missing: the file was cut", where=str(path))

@@ -47,7 +47,7 @@ class SweepLock:
                     raise BusyError(
                         f"another sweep runs on this machine: {holder}",
                         where=str(taken),
-                        remedy="two at once would measure each other: pass --wait to `kvdyno run` or "
+                        remedy="two at once would disturb each other: pass --wait to `kvdyno run` or "
                         "`kvdyno clean`, which then begins when the other has ended",
                     )
                 self._waiting(holder)

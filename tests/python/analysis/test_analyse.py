@@ -59,7 +59,7 @@ def kinds(analysis: Analysis) -> set[str]:
     return {caution.kind for caution in analysis.cautions}
 
 
-def test_medians_are_of_the_runs_that_ended_well(sweep: Sweep, analysis: Analysis) -> None:
+def test_medians_cover_the_runs_that_ended_well(sweep: Sweep, analysis: Analysis) -> None:
     rows = analysis.select(
         analysis.estimates, where={"engine": ("rocksdb",)}, metric="throughput", phase="run"
     )
@@ -121,7 +121,7 @@ def test_runs_of_different_sweeps_are_never_paired(tmp_path: Path) -> None:
 
 
 def test_a_rare_counter_that_no_two_runs_share_makes_no_point_unpaired(tmp_path: Path) -> None:
-    """Its runs are of different sweeps, those of the headline are not."""
+    """Its runs come from different sweeps, those of the headline do not."""
     sweep = without_files(tmp_path, sizes=SIZES[:1])
     stopped = {("leveldb", 1), ("rocksdb", 2)}
     records = []
@@ -367,7 +367,7 @@ def test_claims_are_adjusted_for_their_number(tmp_path: Path) -> None:
     assert "not among so many claims" in first.why
 
 
-def test_a_claim_over_points_is_contradicted_no_more_often_than_it_says() -> None:
+def test_a_claim_over_points_is_contradicted_no_more_often_than_promised() -> None:
     """Four points that lie on the bound: choosing the worst of them must not contradict."""
     rng = np.random.default_rng(2)
     false = 0
@@ -580,7 +580,7 @@ def test_two_sets_of_different_runners_are_compared_with_a_caution(tmp_path: Pat
 
 
 def on_devices(sweep: Sweep, *, axis: bool) -> Sweep:
-    """Every other repetition on a slower disk, as the axis says or as it hides."""
+    """Every other repetition on a slower disk, as the axis shows or as it hides."""
     hdd = DeviceLimits(name="hdd", read_bytes_per_second=150 << 20, read_iops=150)
     records = []
     for r in sweep.records:
@@ -663,7 +663,7 @@ def test_warnings_that_differ_in_numbers_are_one_caution(tmp_path: Path) -> None
     ]
 
 
-def test_an_uncapped_sweep_says_so_once(tmp_path: Path) -> None:
+def test_an_uncapped_sweep_is_noted_once(tmp_path: Path) -> None:
     sweep = without_files(tmp_path, noise=0.005)
     free = sweep.records[0].runner.model_copy(update={"capped": False})
     change = {"runner": free, "warnings": ("ran without a memory cap (--uncapped)",)}
@@ -718,7 +718,7 @@ def test_compare_spells_sizes_for_people(tmp_path: Path, more: int, said: str) -
     assert said in caps
 
 
-def test_no_record_is_an_error_that_says_what_to_run(tmp_path: Path) -> None:
+def test_no_record_is_an_error_that_names_what_to_run(tmp_path: Path) -> None:
     sweep = without_files(tmp_path)
     with pytest.raises(StoreError, match="kvdyno run quickstart"):
         analyse(sweep.experiment, sweep.plan, (), run_dirs={})
@@ -792,7 +792,7 @@ def test_filters_are_at_paper_scale(analysis: Analysis, sweep: Sweep) -> None:
     assert {axis.name: axis.unit for axis in analysis.axes} == {"workload": "", "dataset": "byte"}
 
 
-def test_compare_says_what_only_one_side_has(tmp_path: Path) -> None:
+def test_compare_lists_what_only_one_side_has(tmp_path: Path) -> None:
     records = without_files(tmp_path, sizes=SIZES[:2]).records
     small = [r for r in records if r.point.axes["dataset"] == SIZES[0]]
     found = compare(records, small)

@@ -113,7 +113,7 @@ def test_on_a_host_that_scatters_no_run_stands_out(records: list[Record]) -> Non
     assert cautions(found) == []
 
 
-def test_few_runs_tell_no_normal_and_hosts_have_their_own(records: list[Record]) -> None:
+def test_few_runs_define_no_normal_and_hosts_have_their_own(records: list[Record]) -> None:
     few = [with_gauges(records[0], cpu__loop_ms=50.0), *records[1:4]]
     assert cautions(few) == []
     elsewhere = [
@@ -158,7 +158,7 @@ def test_disturbances_while_a_run_measured_are_named(
         {"pressure_io_some_seconds": 9.0, "own_pressure_io_some_seconds": 8.9},
     ],
 )
-def test_what_the_run_itself_waited_for_or_nobody_counted_disturbs_nothing(
+def test_what_the_run_itself_waited_for_or_nothing_counted_disturbs_nothing(
     records: list[Record], phase: dict[str, float]
 ) -> None:
     records[0] = with_details(records[0], phases=[{"phase": "measure", "seconds": 10.0, **phase}])

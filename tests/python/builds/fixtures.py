@@ -106,7 +106,7 @@ def list_versions(
 
 @dataclass
 class Heard:
-    """What a build says."""
+    """What a build prints."""
 
     lines: list[str] = field(default_factory=list)
     counts: list[tuple[int, int]] = field(default_factory=list)

@@ -291,7 +291,7 @@ def own_build(project: Project) -> None:
     subprocess.run(["cmake", *where], check=True, capture_output=True)
 
 
-def test_engines_without_versions_are_of_the_own_build(project: Project) -> None:
+def test_engines_without_versions_use_the_own_build(project: Project) -> None:
     own_build(project)
     names = ["plain", "tiny@1.0", "tiny@system", "tiny"]
     assert wanted_without_version(project, names) == ("plain", "tiny")
@@ -315,7 +315,7 @@ def test_a_failing_own_build_shows_the_end_of_its_log(project: Project) -> None:
         build_here(project, ["plain"], step=Heard().step, jobs=1)
 
 
-def test_an_own_build_that_is_not_configured_says_how(project: Project) -> None:
+def test_an_own_build_that_is_not_configured_names_the_remedy(project: Project) -> None:
     with pytest.raises(EngineError) as raised:
         build_here(project, ["tiny"], step=Heard().step, jobs=1)
     assert raised.value.remedy == "make build"

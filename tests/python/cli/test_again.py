@@ -19,7 +19,7 @@ OLD_IMAGE = replace(IMAGE, built_version="7.9.2")
 
 
 def again(*arguments: str, runner: Any = None, measured: Any) -> list[str]:
-    """Of a plan whose engines these are, chosen with that runner."""
+    """The command for a plan whose engines these are, chosen with that runner."""
     choices = [
         EngineChoice(engine=each.name, label=str(place), runner=runner) for place, each in enumerate(measured)
     ]

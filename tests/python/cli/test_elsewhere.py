@@ -140,7 +140,7 @@ def test_an_upstream_binary_may_be_missing(checkout: Checkout) -> None:
     assert (answer.status, answer.json["reused"]) == (0, 1), answer.err
 
 
-def test_records_of_another_host_are_said_to_be(elsewhere: Checkout) -> None:
+def test_records_of_another_host_are_marked(elsewhere: Checkout) -> None:
     for path in elsewhere.records():
         record = json.loads(path.read_text())
         record["environment"]["host_id"] = "far"

@@ -41,7 +41,7 @@ def test_without_an_engine_the_remedy_is_named(sources: Checkout, tmp_path: Path
     assert "remedy: harness/setup.sh docker" in answer.err
 
 
-def test_doctor_says_once_that_there_is_no_engine(sources: Checkout, tmp_path: Path) -> None:
+def test_doctor_reports_once_that_there_is_no_engine(sources: Checkout, tmp_path: Path) -> None:
     answer = sources.kvdyno("doctor", "--runner", "docker", DOCKER_HOST=f"unix://{tmp_path}/none.sock")
     assert answer.status == 5
     assert answer.out.count("no Docker Engine answers") == 1
@@ -66,7 +66,7 @@ def test_what_is_missing_or_stale_is_built(sources: Checkout, project: Project, 
     assert first.status == 0, first.err
     assert f"base image: {base}, which is here already" in first.out
     assert f"kvdyno-{ENGINE}:latest: built in" in first.out
-    assert f"kvdyno-{ENGINE}:latest: is of the present sources" in sources.kvdyno(*build).out
+    assert f"kvdyno-{ENGINE}:latest: is up to date" in sources.kvdyno(*build).out
     source(project).write_text("// changed\n")
     (listed,) = sources.kvdyno("images", "list", "--json").json
     assert listed["trouble"].startswith("stale: ")
@@ -111,7 +111,7 @@ def test_an_unknown_engine_is_named(sources: Checkout, base: str) -> None:
 
 
 @pytest.mark.docker
-def test_a_failed_build_tells_its_log(sources: Checkout, project: Project, base: str) -> None:
+def test_a_failed_build_prints_its_log(sources: Checkout, project: Project, base: str) -> None:
     dockerfile = project.root / "containers/Dockerfile"
     dockerfile.write_text(dockerfile.read_text() + "RUN echo no such header; exit 7\n")
     answer = sources.kvdyno("images", "build", "--base", base)

@@ -32,7 +32,7 @@ def test_the_last_lines_of_a_run_say_where_its_results_are(measured: Checkout) -
         assert (measured.root / line.split()[1]).exists()
 
 
-def test_a_run_without_a_terminal_says_each_run_in_a_line(measured: Checkout) -> None:
+def test_a_run_without_a_terminal_prints_each_run_in_a_line(measured: Checkout) -> None:
     said = (measured.root / "said.txt").read_text()
     numbers = re.findall(r"^(\d)/8  (?:memory|noop)\.[ac]\.4MiB r[12]  [\d,]+ op/s", said, re.MULTILINE)
     assert numbers == list("12345678")
@@ -79,7 +79,7 @@ def test_the_page_needs_nothing_else(measured: Checkout) -> None:
     assert [load for load in loads.found if not load.startswith("data:")] == []
 
 
-def test_the_page_says_how_to_run_it_again(measured: Checkout) -> None:
+def test_the_page_shows_how_to_run_it_again(measured: Checkout) -> None:
     measured.kvdyno("report", "tiny", "--uncapped", "--json")
     page = (measured.root / "results/reports/tiny-quick-uncapped/report.html").read_text()
     again = page[page.index('id="again"') :]
@@ -136,7 +136,7 @@ def test_what_an_earlier_report_left_goes(measured: Checkout) -> None:
     foreign.unlink()
 
 
-def test_show_says_that_nothing_matches(measured: Checkout) -> None:
+def test_show_reports_that_nothing_matches(measured: Checkout) -> None:
     answer = measured.kvdyno("show", "nothing")
     assert answer.status == 2
     assert "no record matches 'nothing'" in answer.err
@@ -161,7 +161,7 @@ def test_a_plan_shows_loads_ages_and_snapshots(measured: Checkout) -> None:
     assert {run["load"] for run in plan["runs"]} == {1}
 
 
-def test_a_plan_says_which_stored_runs_are_measured_again(measured: Checkout) -> None:
+def test_a_plan_shows_which_stored_runs_are_measured_again(measured: Checkout) -> None:
     text = TINY.replace("[memory, noop]", "[memory, noop, {engine: noop, label: twin, twin_of: noop}]")
     measured.experiment("more", text)
     answer = measured.kvdyno("plan", "more", "--uncapped")

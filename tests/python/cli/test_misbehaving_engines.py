@@ -6,7 +6,7 @@ import json
 
 from .conftest import Checkout
 
-#: What the fake engine does, and what its record then says.
+#: What the fake engine does, and what its record then holds.
 ENDINGS = {
     "well": "ok",
     "crash": "crash",
@@ -63,7 +63,7 @@ def test_every_ending_is_stored_and_the_sweep_goes_on(faking: Checkout) -> None:
     assert faking.work == []
 
 
-def test_a_load_that_fails_is_told_with_the_runs_that_needed_it(faking: Checkout) -> None:
+def test_a_load_that_fails_is_reported_with_the_runs_that_needed_it(faking: Checkout) -> None:
     faking.experiment(
         "endings", EXPERIMENT.replace("  fake:", "  fake.load: [crash]\n  fake:").replace("timeout", "#")
     )

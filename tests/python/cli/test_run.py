@@ -20,17 +20,17 @@ def test_what_is_stored_is_not_measured_again(checkout: Checkout) -> None:
     assert measure(checkout, *part, "--engines", "memory") == (2, 0)
     first = checkout.records()
     assert measure(checkout, *part, "--engines", "memory") == (0, 2)
-    assert measure(checkout, *part, "--engines", "noop,memory") == (4, 0), "pairs are of one sweep"
+    assert measure(checkout, *part, "--engines", "noop,memory") == (4, 0), "pairs share a sweep"
     assert measure(checkout, *part, "--repeat", "3") == (2, 4)
     assert measure(checkout, "--exclude", "memory.*", "--exclude", "*.a.*") == (0, 2)
     assert measure(checkout, *part, "--engines", "memory", "--repeat", "1", "--force") == (1, 0)
     later = checkout.records()
     assert set(first) <= set(later), "records are never replaced"
-    assert len(later) == 9 + 3, "and three loads: --force loads anew"
+    assert len(later) == 9 + 3, "and three loads: --force loads again"
     assert checkout.work == []
 
 
-def test_another_build_is_measured_anew(checkout: Checkout) -> None:
+def test_another_build_is_measured_again(checkout: Checkout) -> None:
     part = ("--only", "memory.c.*", "--repeat", "1")
     assert measure(checkout, *part) == (1, 0)
     binary = checkout.binaries / "kvdyno-memory"
@@ -41,7 +41,7 @@ def test_another_build_is_measured_anew(checkout: Checkout) -> None:
     assert measure(checkout, *part) == (1, 0)
 
 
-def test_a_capped_sweep_is_told_from_an_uncapped_one(checkout: Checkout, capped: None) -> None:
+def test_a_capped_sweep_is_kept_apart_from_an_uncapped_one(checkout: Checkout, capped: None) -> None:
     part = ("--only", "memory.c.*", "--repeat", "1")
     assert measure(checkout, *part) == (1, 0)
     answer = checkout.kvdyno("run", "tiny", *part, "--json")
@@ -78,7 +78,7 @@ def test_clean_removes_snapshots_and_leftovers_but_no_record(checkout: Checkout)
     assert checkout.records() == before
 
 
-def test_results_and_data_go_where_they_are_told(checkout: Checkout, tmp_path: Path) -> None:
+def test_results_and_data_go_where_options_point(checkout: Checkout, tmp_path: Path) -> None:
     results, data = tmp_path / "results", tmp_path / "data"
     places = ("--results", str(results), "--data", str(data))
     measure(checkout, *places, "--only", "memory.c.*", "--repeat", "1")

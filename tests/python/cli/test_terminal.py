@@ -181,7 +181,7 @@ def test_a_terminal_shows_how_far_a_snapshot_is_checked_before_anything_runs() -
     ]
 
 
-def test_what_a_driver_said_cannot_command_the_terminal() -> None:
+def test_text_of_a_driver_cannot_command_the_terminal() -> None:
     screen = io.StringIO()
     console = Console(file=screen, width=80, markup=False, highlight=False)
     said = "\x1b]0;title\x07\x1b[2Jgone"
@@ -204,7 +204,7 @@ def test_the_live_display_goes_when_the_sweep_ends() -> None:
     assert screen.getvalue().endswith("\r")
 
 
-def test_a_summary_fits_80_columns_and_says_once_what_is_always_the_same() -> None:
+def test_a_summary_fits_80_columns_and_shows_once_what_is_always_the_same() -> None:
     row = SummaryRow(
         label="leveldb",
         axes={"workload": "e100", "distribution": "zipf-composite", "dataset": "1 GiB", "threads": "2"},

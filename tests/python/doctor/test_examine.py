@@ -144,7 +144,7 @@ def test_counters_that_the_kernel_lacks_are_named(project: Project) -> None:
     assert findings(project, GOOD)["kernel counters"].found == "all visible"
 
 
-def test_what_was_put_back_is_said(project: Project) -> None:
+def test_what_was_put_back_is_reported(project: Project) -> None:
     found = findings(project, GOOD, restored=("the setting of /sys/x",))
     assert "/sys/x" in found["put back"].found
     assert "put back" not in findings(project, GOOD)
@@ -183,14 +183,14 @@ def test_a_flaw_of_docker_is_as_bad_as_docker_is_needed(
     assert findings(project, facts, docker=docker)[what].level == "ok"
 
 
-def test_the_engine_that_is_missing_is_said_once(project: Project) -> None:
+def test_the_engine_that_is_missing_is_reported_once(project: Project) -> None:
     refused = EngineError(NO_DOCKER.message)
     found = findings(project, GOOD, NO_DOCKER, engines=refused, docker=NO_DOCKER, runner="docker")
     assert [each.what for each in found.values() if each.level != "ok"] == ["Docker Engine"]
     assert {"memory cap", "engines"} <= findings(project, GOOD, docker=NO_DOCKER).keys()
 
 
-def test_the_cgroup_version_is_told(project: Project) -> None:
+def test_the_cgroup_version_is_reported(project: Project) -> None:
     assert "cgroup v2" in findings(project, GOOD)["Docker Engine"].found
 
 
@@ -200,7 +200,7 @@ def test_a_base_that_can_be_made_is_no_flaw(project: Project) -> None:
     assert "debootstrap" in found.found
 
 
-def test_seccomp_is_told(project: Project) -> None:
+def test_seccomp_is_reported(project: Project) -> None:
     assert "io_uring" in findings(project, GOOD)["Docker seccomp"].found
 
 

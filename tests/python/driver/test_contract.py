@@ -324,4 +324,4 @@ def test_a_stop_is_status_4(tmp_path: Path, number: int) -> None:
         assert process.wait(timeout=60) == 4
     outcome = Left(4, "", "", tmp_path / "out").outcome
     assert outcome["status"] == "interrupted"
-    assert "load" in [phase["name"] for phase in outcome["phases"]], "what was finished is told"
+    assert "load" in [phase["name"] for phase in outcome["phases"]], "what was finished is reported"

@@ -98,7 +98,7 @@ def test_the_library_finds_the_percentiles_that_the_driver_reports(
     assert histogram.get_min_value() == pytest.approx(reported[f"{operation}.{metric}.min"], rel=1e-3)
 
 
-def test_lines_tell_when_and_how_long(left: Left) -> None:
+def test_lines_hold_when_and_how_long(left: Left) -> None:
     assert left.log["measure.read"].length_seconds == pytest.approx(left.seconds["measure"], abs=0.01)
     assert left.log["measure.read"].start_seconds > left.log["load.insert"].start_seconds
 

@@ -52,7 +52,7 @@ case $fake in
   crash) echo about to crash; kill -SEGV $$ ;;
   "wrong data") echo expected stamp 1, found 2; exit 3 ;;
   "half an outcome") echo '{"schema_version"' > /output/outcome.json; exit 0 ;;
-  tell)
+  probe)
     for place in /etc/x /data/x /output/x /tmp/x; do
       if true > $place; then echo "wrote $place"; fi
     done 2> /dev/null
@@ -90,7 +90,7 @@ def make_image(client: DockerClient, *, name: str = NAME, source: str = "none", 
 
 
 def add_adapter(project: Project, *, name: str = NAME) -> None:
-    """What the image's sources are said to be."""
+    """The image's sources, by its labels."""
     adapter = project.adapters / name
     adapter.mkdir()
     for file in ("packages.txt", "adapter.cc", "CMakeLists.txt"):
@@ -173,7 +173,7 @@ class PrivateEngine:
             subprocess.run(["umount", "--lazy", place], check=False)
 
     def _answers(self) -> bool:
-        """Docker's own client leaves its socket open where nobody listens."""
+        """Docker's own client leaves its socket open where no Engine listens."""
         with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as probe:
             probe.connect(self.address.removeprefix("unix://"))
             probe.sendall(b"GET /_ping HTTP/1.0\r\n\r\n")

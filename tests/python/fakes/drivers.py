@@ -31,7 +31,7 @@ fi
 exec {python} -S -E {driver} "$@" $more
 """
 
-# Its third measured run stays until somebody ends it.
+# Its third measured run stays until a test ends it.
 _HANG_ONCE = """\
 if [ "$1" = -run ]; then
   echo >> {calls}
@@ -41,7 +41,7 @@ fi
 
 
 def build_fake(binaries: Path, *, calls: Path | None = None) -> Path:
-    """The binary kvdyno-fakedb in `binaries`; the driver's property `fake` says how it fails.
+    """The binary kvdyno-fakedb in `binaries`; the driver's property `fake` sets how it fails.
 
     With `calls` its third measured run hangs, whatever was asked: a line in that file is a measured run.
     """

@@ -54,7 +54,7 @@ def derive(client: DockerClient, dockerfile: str, *, tag: str) -> str:
 
 
 def load_empty(client: DockerClient, *, tag: str, architecture: str, labels: Mapping[str, str]) -> None:
-    """An image without content that says it is for such processors."""
+    """An image without content, labelled as for such processors."""
     config = {
         "architecture": architecture,
         "os": "linux",

@@ -91,7 +91,7 @@ def test_none_can_be_made(project: Project) -> None:
         find_base(project, say=lambda line: None)
 
 
-def test_a_user_without_sudo_is_told_what_root_must_do(
+def test_a_user_without_sudo_learns_what_root_must_do(
     project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     add_script(project, "exit 0")
@@ -124,5 +124,5 @@ def test_one_without_a_release_is_refused(client: DockerClient, project: Project
         ("host:5000/debian", ("host:5000/debian", "latest")),
     ],
 )
-def test_tags_are_told_from_ports(name: str, parts: tuple[str, str]) -> None:
+def test_tags_are_distinguished_from_ports(name: str, parts: tuple[str, str]) -> None:
     assert base_module._with_tag(name) == parts

@@ -44,7 +44,7 @@ def trouble(client: DockerClient, project: Project) -> str:
     return state.trouble
 
 
-def test_an_image_says_what_it_is(
+def test_an_image_is_labelled_with_what_it_is(
     client: DockerClient, project: Project, base: Base, build: Callable[[], str]
 ) -> None:
     assert trouble(client, project) != ""
@@ -75,7 +75,7 @@ def test_the_same_sources_give_the_same_image(project: Project, build: Callable[
     assert build() == first
 
 
-def test_a_stale_image_is_seen_and_built_anew(
+def test_a_stale_image_is_seen_and_built_again(
     client: DockerClient, project: Project, build: Callable[[], str]
 ) -> None:
     first = build()
@@ -107,7 +107,7 @@ def test_an_image_of_another_architecture_is_refused(client: DockerClient, proje
     assert trouble(client, project) == f"expected an image for {ours}, found one for s390x"
 
 
-def test_a_build_that_fails_tells_the_end_of_its_log(project: Project, build: Callable[[], str]) -> None:
+def test_a_build_that_fails_prints_the_end_of_its_log(project: Project, build: Callable[[], str]) -> None:
     dockerfile = project.root / sources.DOCKERFILE
     dockerfile.write_text(dockerfile.read_text() + "RUN echo no such header >&2; exit 7\n")
     with pytest.raises(EngineError, match=r"containers/Dockerfile: no image was built[\s\S]*exit 7"):

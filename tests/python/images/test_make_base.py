@@ -36,7 +36,7 @@ touch "$1/var/lib/apt/lists/packages" "$1/usr/bin/upgraded"
 
 @pytest.fixture
 def machine(tmp_path: Path) -> Path:
-    """The script beside a stand-in for host-config, and a PATH that says: root, on a Debian."""
+    """The script beside a stand-in for host-config, and a PATH whose programs answer: root, on a Debian."""
     for name in ("containers", "bin", "tmp"):
         (tmp_path / name).mkdir()
     shutil.copy(Project.find().root / "containers/make-base", tmp_path / "containers/make-base")
@@ -103,7 +103,7 @@ def test_no_debootstrap(machine: Path) -> None:
 
 
 @pytest.mark.parametrize("program", ["debootstrap", "chroot"])
-def test_a_step_that_fails_is_told_with_its_last_words(machine: Path, program: str) -> None:
+def test_a_step_that_fails_is_reported_with_its_last_words(machine: Path, program: str) -> None:
     add(machine / "bin" / program, "echo E: no mirror in reach; exit 4")
     said = refused(machine)
     assert "E: no mirror in reach\nmake-base: no base was made\n" in said

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """A checkout with its Python environment; the file `running` in it says that an Engine answers."""
+    """A checkout with its Python environment; the file `running` in it means that an Engine answers."""
     for name in ("harness", ".venv/bin", ".kvdyno/setup", "bin"):
         (tmp_path / name).mkdir(parents=True)
     shutil.copy(Project.find().root / "harness/setup.sh", tmp_path / "harness/setup.sh")
@@ -68,7 +68,7 @@ def test_one_is_started_where_none_answers(checkout: Path) -> None:
     assert setup(checkout).stdout == ""
 
 
-def test_one_that_ends_at_once_says_why(checkout: Path) -> None:
+def test_one_that_ends_at_once_has_the_reason(checkout: Path) -> None:
     add(checkout / "bin/dockerd", "echo operation not permitted; exit 1")
     done = setup(checkout)
     assert done.returncode == 1
@@ -76,7 +76,7 @@ def test_one_that_ends_at_once_says_why(checkout: Path) -> None:
     assert "operation not permitted" in done.stderr
 
 
-def test_a_user_without_rights_is_told(checkout: Path) -> None:
+def test_a_user_without_rights_learns_the_remedy(checkout: Path) -> None:
     (checkout / "why").write_text(FORBIDDEN)
     done = setup(checkout)
     assert (done.returncode, "may not be used by this user" in done.stderr) == (1, True)

@@ -85,7 +85,7 @@ def test_it_has_no_compiler(machine: DockerClient, image: Image) -> None:
     assert found == ""
 
 
-def test_it_adds_to_its_base_only_what_it_says(machine: DockerClient, base: Base, image: Image) -> None:
+def test_it_adds_to_its_base_only_what_it_lists(machine: DockerClient, base: Base, image: Image) -> None:
     """Nothing of this machine's apt configuration above all, and nothing of the sources."""
     below = len(machine.images.get(base.name).attrs["RootFS"]["Layers"])
     added = {name for layer in layers(image)[below:] for name in layer}

@@ -33,7 +33,7 @@ def test_no_socket(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert "no Docker Engine answers\n  remedy: harness/setup.sh docker" in said
 
 
-def test_nobody_listens(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_no_engine_listens(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as dead:
         dead.bind(f"{tmp_path}/dead.sock")
     assert "no Docker Engine answers" in refused(monkeypatch, f"unix://{tmp_path}/dead.sock")

@@ -48,7 +48,7 @@ def test_parse_value_rejects(kind: engines.OptionType, value: AxisValue, message
     assert str(raised.value).startswith(message)
 
 
-def test_ranges_are_told_with_units() -> None:
+def test_ranges_are_shown_with_units() -> None:
     with pytest.raises(ValueError, match="size: expected at least 1 KiB, found 512 B"):
         parse_value(SIZE, "512")
     with pytest.raises(ValueError, match="size: expected at most 1 TiB, found 2 TiB"):

@@ -1,4 +1,4 @@
-"""The schemas and the Python types agree, and a mismatch says where it is."""
+"""The schemas and the Python types agree, and a mismatch names its place."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def test_format_bytes_is_short() -> None:
     assert [format_bytes(size) for size in (67108864, 1000, 1536)] == ["64MiB", "1000", "1536"]
 
 
-def test_sizes_that_read_alike_are_told_apart() -> None:
+def test_sizes_that_read_alike_are_distinguished() -> None:
     assert told_apart(1 << 30, 2 << 30) == ("1 GiB", "2 GiB")
     assert told_apart(1 << 30, 1 << 30) == ("1 GiB", "1 GiB")
     assert told_apart(1 << 30, (1 << 30) + 1) == ("1,073,741,824 B", "1,073,741,825 B")

@@ -31,7 +31,7 @@ cap: 4GiB
 repetitions: 2
 """
 REQUEST = pipeline.Request(experiment="test", runner="docker")
-CAPPED = pipeline.Confinement()
+CAPPED = pipeline.SweepSettings()
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ def test_an_experiment_that_names_runners_has_both_in_one_sweep(project: Project
     file = project.experiments / "test.yaml"
     file.write_text(file.read_text().replace(f"[{NAME}]", f"[{FAKE}, {{engine: {NAME}, runner: docker}}]"))
     _, whole = pipeline.make_plan(project, pipeline.Request(experiment="test"))
-    result = pipeline.sweep(project, whole, how=pipeline.Confinement(uncapped=True), observer=Diary())
+    result = pipeline.sweep(project, whole, how=pipeline.SweepSettings(uncapped=True), observer=Diary())
     runners = {(record.point.engine, record.runner.name, record.status) for record in result.records}
     assert runners == {(FAKE, "local", "ok"), (NAME, "docker", "ok")}
     cautions = pipeline.analyse(project, whole, records=result.records).cautions

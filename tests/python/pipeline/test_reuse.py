@@ -83,7 +83,7 @@ def test_a_block_that_was_interrupted_is_measured_whole_again(project: Project) 
     result = pipeline.sweep(project, whole, how=UNCAPPED, observer=Diary())
     assert (result.measured, result.reused) == (4, 2)
     sweeps = [record.sweep_id for record in result.records]
-    assert sweeps[0::2] == sweeps[1::2], "partners are of one sweep"
+    assert sweeps[0::2] == sweeps[1::2], "partners share a sweep"
     stored = pipeline.stored(project, whole, uncapped=True)
     assert [r.run_id for r in stored.values()] == [r.run_id for r in result.records]
 
@@ -111,7 +111,7 @@ def test_two_halves_of_a_block_from_two_sweeps_are_no_block(project: Project) ->
 def test_a_report_prefers_the_sweep_that_measured_the_whole_block(project: Project) -> None:
     whole = planned(project)
     first = pipeline.sweep(project, whole, how=UNCAPPED, observer=Diary())
-    force = pipeline.Confinement(uncapped=True, force=True)
+    force = pipeline.SweepSettings(uncapped=True, force=True)
     with pytest.raises(Interrupted):
         pipeline.sweep(project, whole, how=force, observer=Diary(stop_after=4 + 2))
     stored = list(pipeline.stored(project, whole, uncapped=True).values())
@@ -129,7 +129,7 @@ def test_a_run_from_another_load_is_another_run(project: Project) -> None:
     assert {record.repetition for record in pipeline.stored(project, more, uncapped=True).values()} == {1, 2}
 
 
-def test_a_record_without_load_and_seed_is_of_the_first_load(project: Project) -> None:
+def test_a_record_without_load_and_seed_counts_as_the_first_load(project: Project) -> None:
     whole = planned(project)
     pipeline.sweep(project, whole, how=UNCAPPED, observer=Diary())
     for path in project.runs.glob("*/*/record.json"):

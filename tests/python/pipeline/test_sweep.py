@@ -1,4 +1,4 @@
-"""The pipeline as code calls it: what a sweep measures, tells and stores. The engine is a fake."""
+"""The pipeline as code calls it: what a sweep measures, reports and stores. The engine is a fake."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ cap: 2GiB
 repetitions: 2
 """
 
-UNCAPPED = pipeline.Confinement(uncapped=True)
+UNCAPPED = pipeline.SweepSettings(uncapped=True)
 #: The module; the package gives its name to the function.
 SWEEP = sys.modules["kvdyno.pipeline.sweep"]
 
@@ -87,7 +87,7 @@ def edit(path: Path, **changes: object) -> None:
     path.write_text(json.dumps(json.loads(path.read_text()) | changes))
 
 
-def test_a_sweep_tells_its_observer_loads_and_runs_in_order(project: Project, whole: Plan) -> None:
+def test_a_sweep_reports_loads_and_runs_in_order(project: Project, whole: Plan) -> None:
     diary = Diary()
     result = pipeline.sweep(project, whole, how=UNCAPPED, observer=diary)
     assert (diary.total, result.measured, result.reused) == (4, 4, 0)
@@ -119,7 +119,7 @@ def test_a_stop_between_runs_keeps_what_is_finished(project: Project, whole: Pla
 
 
 def test_a_stop_under_force_does_not_promise_to_go_on(project: Project, whole: Plan) -> None:
-    force = pipeline.Confinement(uncapped=True, force=True)
+    force = pipeline.SweepSettings(uncapped=True, force=True)
     with pytest.raises(Interrupted) as stopped:
         pipeline.sweep(project, whole, how=force, observer=Diary(stop_after=2))
     assert "without --force" in str(stopped.value.remedy)
@@ -128,7 +128,7 @@ def test_a_stop_under_force_does_not_promise_to_go_on(project: Project, whole: P
 def test_force_measures_again_and_keeps_the_old(project: Project, whole: Plan) -> None:
     pipeline.sweep(project, whole, how=UNCAPPED, observer=Diary())
     before = pipeline.stored(project, whole, uncapped=True)
-    force = pipeline.Confinement(uncapped=True, force=True)
+    force = pipeline.SweepSettings(uncapped=True, force=True)
     result = pipeline.sweep(project, whole, how=force, observer=Diary())
     assert (result.measured, result.reused) == (4, 0)
     after = pipeline.stored(project, whole, uncapped=True)
@@ -157,7 +157,7 @@ def test_of_two_records_the_later_conclusive_one_counts(
 ) -> None:
     part = pipeline.make_plan(project, pipeline.Request("test", only=("workload=a",), repeat=1))[1]
     pipeline.sweep(project, part, how=UNCAPPED, observer=Diary())
-    force = pipeline.Confinement(uncapped=True, force=True)
+    force = pipeline.SweepSettings(uncapped=True, force=True)
     pipeline.sweep(project, part, how=force, observer=Diary())
     latest = max(project.runs.glob("fakedb.a.*/*/record.json"), key=lambda path: path.stat().st_mtime_ns)
     edit(latest, status=status, failure={"reason": "", "exit_status": 1, "signal": None, "log_tail": ""})
@@ -382,7 +382,7 @@ def test_sweeps_have_ids_of_their_own_that_sort_by_time() -> None:
     assert early < late
 
 
-def test_the_disk_as_it_is_measures_nothing_again_and_is_named_as_the_axis_says(project: Project) -> None:
+def test_the_disk_as_it_is_measures_nothing_again_and_is_named_as_on_the_axis(project: Project) -> None:
     request = pipeline.Request(experiment="test")
     pipeline.sweep(project, pipeline.make_plan(project, request)[1], how=UNCAPPED, observer=Diary())
     text = EXPERIMENT.replace("grid:\n", "grid:\n  device: [full-speed, hdd]\n")

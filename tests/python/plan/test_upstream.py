@@ -45,7 +45,7 @@ def test_a_compiled_binding_takes_any_option() -> None:
         point_of(text, catalog={"ycsb-basic": binding})
 
 
-def test_the_plan_says_how_it_ends() -> None:
+def test_the_plan_shows_how_it_ends() -> None:
     (note,) = plan_of(EXPERIMENT).notes
     assert "100 operations" in note
     assert "without warm-up" in note

@@ -1,4 +1,4 @@
-"""Every kind draws, says why a value is missing, and gives equal bytes for equal tables."""
+"""Every kind draws, shows why a value is missing, and gives equal bytes for equal tables."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_two_saves_of_equal_tables_are_equal_bytes(name: str, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("name", ["bars", "lines", "measures", "stacked"])
-def test_a_point_without_a_value_says_why(name: str) -> None:
+def test_a_point_without_a_value_shows_the_reason(name: str) -> None:
     assert "× out of memory" in texts(draw(name))
 
 
@@ -173,7 +173,7 @@ def test_shares_of_a_stack_add_up_to_100() -> None:
     assert max(tops) == pytest.approx(100)
 
 
-def test_a_stack_without_some_parts_is_drawn_and_one_without_any_says_why() -> None:
+def test_a_stack_without_some_parts_is_drawn_and_one_without_any_shows_the_reason() -> None:
     other = estimates().assign(part="page cache")
     other["value"] = other["value"].where(other["label"] == "RocksDB")
     table = pd.concat([estimates(), other.assign(status="not_measured")])

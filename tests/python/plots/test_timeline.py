@@ -1,4 +1,4 @@
-"""A timeline shows each event where and as long as it was, and never more marks than a reader can tell."""
+"""A timeline shows each event where and as long as it was, and no more marks than a reader can see."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_a_tuner_has_a_lane_for_each_thing_that_it_sets() -> None:
     assert legend(figure) == ["Throughput", "tuning: lowered", "tuning: other step", "tuning: raised"]
 
 
-def test_more_events_than_can_be_told_are_as_many_marks_as_can_be_told() -> None:
+def test_more_events_than_can_be_seen_are_as_many_marks_as_can_be_seen() -> None:
     seed = 11
     rng = np.random.default_rng(seed)
     moments = np.sort(rng.uniform(0, LENGTH, 20_000))
@@ -134,7 +134,7 @@ def test_panels_share_their_scales_and_time_is_written_once() -> None:
     assert (first.get_xlabel(), second.get_xlabel()) == ("", "time, s")
 
 
-def test_a_run_without_values_says_why() -> None:
+def test_a_run_without_values_shows_the_reason() -> None:
     rows = table(event("value", 0.0)).assign(value=np.nan, duration=np.nan, status="out_of_memory")
     alone = rows.iloc[-1:].assign(label="LevelDB")
     assert "× out of memory" in texts(draw(alone))

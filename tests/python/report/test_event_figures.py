@@ -1,4 +1,4 @@
-"""Figures of stalls: one run of each point on the clock of a phase, and engines that cannot tell."""
+"""Figures of stalls: one run of each point on the clock of a phase, and engines that report none."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_time_starts_with_the_phase_and_events_are_cut_to_it(analysis: Analysis)
 
     drained = timeline_rows(timeline(repetition=2).model_copy(update={"phase": "drain"}), analysis)
     job = drained[drained["layer"] == "compaction"].iloc[0]
-    assert (job["elapsed"], job["duration"]) == (0.0, 2.5)  # no row tells when the phase began
+    assert (job["elapsed"], job["duration"]) == (0.0, 2.5)  # no row shows when the phase began
 
 
 def test_an_event_that_reaches_over_the_border_is_cut(sweep: Sweep, tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ def test_an_event_that_reaches_over_the_border_is_cut(sweep: Sweep, tmp_path: Pa
     assert list(zip(stalls["elapsed"], stalls["duration"], strict=True)) == [(0.0, 1.0), (39.0, 1.0)]
 
 
-def test_the_figure_says_which_run_failed_and_of_whom_no_events_are_known(
+def test_the_figure_names_the_run_that_failed_and_engines_without_events(
     analysis: Analysis, tmp_path: Path
 ) -> None:
     drawn = draw_figure(timeline(mark=["compaction"], causes=["level0"]), analysis, folder=tmp_path)
@@ -133,7 +133,7 @@ def test_the_figure_says_which_run_failed_and_of_whom_no_events_are_known(
     assert plain.caption == "Repetition 1 of each point, measure phase."
 
 
-def test_a_repetition_that_nobody_ran_is_said_in_its_place(
+def test_a_repetition_that_never_ran_is_noted_in_its_place(
     analysis: Analysis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = timeline_rows(timeline(repetition=7), analysis)
@@ -163,7 +163,7 @@ def test_events_without_the_column_are_drawn_and_a_phase_without_either_is_left_
         ({"causes": [1]}, "causes: expected a list of words, found"),
     ],
 )
-def test_a_wrong_value_of_an_option_is_told(options: dict[str, Any], message: str) -> None:
+def test_a_wrong_value_of_an_option_is_reported(options: dict[str, Any], message: str) -> None:
     with pytest.raises(SpecError, match=message):
         check_figures([timeline(**options)])
 
@@ -177,7 +177,7 @@ def test_an_engine_that_lacks_a_metric_stands_there_without_a_value(
     spec = FigureSpec(id="f", kind=kind, phase="measure", x="dataset", metric=stalls[0], options=options)
     assert "× not measured" in shown(spec, analysis, monkeypatch)
     alone = spec.model_copy(update={"where": {"engine": ("leveldb",)}})
-    assert draw_figure(alone, analysis, folder=tmp_path) is None  # nobody has it
+    assert draw_figure(alone, analysis, folder=tmp_path) is None  # no run has it
 
 
 def test_a_workload_without_a_metric_is_no_engine_that_lacks_it(

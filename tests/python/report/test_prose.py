@@ -60,7 +60,7 @@ def test_a_table_stands_in_the_files_order_with_gaps(tmp_path: Path) -> None:
         ("{{ undefined_name }}", "undefined_name"),
     ],
 )
-def test_what_a_template_gets_wrong_is_said(tmp_path: Path, template: str, message: str) -> None:
+def test_what_a_template_gets_wrong_is_reported(tmp_path: Path, template: str, message: str) -> None:
     with pytest.raises(SpecError, match=message):
         fill_blocks(_document(tmp_path, template), root=tmp_path)
 

@@ -114,7 +114,7 @@ def test_the_page_needs_no_network(page: str) -> None:
     assert "url(http" not in page
 
 
-def test_the_page_says_what_went_wrong_first(page: str) -> None:
+def test_the_page_shows_what_went_wrong_first(page: str) -> None:
     assert page.index("Runs that failed") < page.index('id="results"')
     assert "killed by the kernel at the cap of 256 MiB" in page
     assert "1, 2, 3" in page
@@ -145,7 +145,7 @@ def test_the_page_gives_each_verdict(page: str, verdict: str) -> None:
     assert f">{verdict}</span>" in page
 
 
-def test_the_page_says_how_a_device_is_imitated(sweep: Sweep, tmp_path: Path) -> None:
+def test_the_page_shows_how_a_device_is_imitated(sweep: Sweep, tmp_path: Path) -> None:
     hdd = DeviceLimits(name="hdd", write_bytes_per_second=150 << 20)
     runner = sweep.records[0].runner.model_copy(update={"details": {"device_binds": "synced writes"}})
     records = [
@@ -210,7 +210,7 @@ def test_tables_follow_the_order_of_the_experiment(analysis: Analysis) -> None:
     assert [row[1] for row in grid.rows[:2]] == ["RocksDB", "LevelDB"]
 
 
-def test_ratio_tables_are_of_pairs_and_mark_what_is_decided(analysis: Analysis) -> None:
+def test_ratio_tables_hold_pairs_and_mark_what_is_decided(analysis: Analysis) -> None:
     spec = TableSpec(id="r", rows=("workload",), columns=("dataset",), ratio_to="rocksdb")
     grid = build_grid(spec, analysis)
     assert grid is not None
@@ -337,7 +337,7 @@ def small_report(sweep: Sweep, out: Path) -> tuple[Analysis, str]:
     return found, write_report(found, experiment, out=out, commands=()).html.read_text("utf-8")
 
 
-def test_a_point_that_lost_some_runs_says_so(tmp_path: Path) -> None:
+def test_a_point_that_lost_some_runs_shows_it(tmp_path: Path) -> None:
     lost = {("leveldb", "A", SIZES[0], r): "out_of_memory" for r in (1, 2)}
     sweep = fake_sweep(Fake(folder=tmp_path, repetitions=3, workloads=("A",), files=False, statuses=lost))  # type: ignore[arg-type]
     found = analyse(sweep.experiment, sweep.plan, sweep.records, run_dirs={})
@@ -389,7 +389,7 @@ def test_only_runs_that_pair_up_are_called_paired(tmp_path: Path) -> None:
     assert "Welch" in grid.caption
 
 
-def test_axes_of_one_value_are_said_once(tmp_path: Path) -> None:
+def test_axes_of_one_value_are_shown_once(tmp_path: Path) -> None:
     sweep = fake_sweep(Fake(folder=tmp_path, repetitions=1, sizes=SIZES[:1], files=False))
     found = analyse(sweep.experiment, sweep.plan, sweep.records, run_dirs={})
     experiment = sweep.experiment.model_copy(update={"figures": ()})
@@ -399,7 +399,7 @@ def test_axes_of_one_value_are_said_once(tmp_path: Path) -> None:
     assert 'id="time"' not in page
 
 
-def test_long_series_are_averaged_and_the_page_says_so(tmp_path: Path) -> None:
+def test_long_series_are_averaged_and_the_page_notes_it(tmp_path: Path) -> None:
     fake = Fake(folder=tmp_path, repetitions=1, workloads=("A",), sizes=SIZES[:1], seconds=700)
     sweep = fake_sweep(fake)
     found = analyse(sweep.experiment, sweep.plan, sweep.records, run_dirs=sweep.run_dirs)

@@ -103,7 +103,7 @@ def test_tables_and_figures_show_differences_where_there_is_no_ratio(tmp_path: P
     assert draw_figure(figure, found, folder=tmp_path) is not None
 
 
-def test_the_headline_says_what_a_power_cut_takes(tmp_path: Path) -> None:
+def test_the_headline_shows_what_a_power_cut_takes(tmp_path: Path) -> None:
     sweep = changed(tmp_path, promises=PROMISES)
     (sentence,) = summarise(analysed(sweep)).overall
     assert sentence.endswith(
@@ -132,7 +132,7 @@ def test_space_amplification_stands_beside_throughput(tmp_path: Path) -> None:
     assert "what it was paid with" not in page_of(changed(tmp_path / "without"), tmp_path / "out")
 
 
-def test_the_page_says_that_verdicts_are_adjusted(tmp_path: Path) -> None:
+def test_the_page_notes_that_verdicts_are_adjusted(tmp_path: Path) -> None:
     page = page_of(changed(tmp_path), tmp_path / "out")
     assert "adjusted for the number of comparisons (Holm)" in page
     assert "lies within 0.952 and 1.05" in page

@@ -23,7 +23,7 @@ from kvdyno.model.engine import (
 from kvdyno.model.point import Dataset, Point, Run
 from kvdyno.model.project import Project
 from kvdyno.model.record import Record
-from kvdyno.runner import LocalRunner, choose_warden
+from kvdyno.runner import Runner, choose_warden
 
 MIB = 1 << 20
 FAKE_DRIVER = Path(__file__).with_name("fake_driver.py")
@@ -113,9 +113,9 @@ def loaded_point(point: Point) -> Point:
 
 
 @pytest.fixture
-def runner(project: Project, sink: Sink) -> Iterator[LocalRunner]:
+def runner(project: Project, sink: Sink) -> Iterator[Runner]:
     """Caps are real where this machine lets us; what must be capped asks for `capped` too."""
-    with LocalRunner(project, sweep_id="test", loads=sink, uncapped=not can_cap()) as entered:
+    with Runner(project, sweep_id="test", loads=sink, uncapped=not can_cap()) as entered:
         yield entered
 
 
@@ -155,7 +155,7 @@ Execute = Callable[..., Record]
 
 
 @pytest.fixture
-def execute(runner: LocalRunner, tmp_path: Path) -> Execute:
+def execute(runner: Runner, tmp_path: Path) -> Execute:
     """Run a point, with properties added, and give its record."""
 
     def run(point: Point, *, properties: dict[str, str] | None = None, **changes: object) -> Record:

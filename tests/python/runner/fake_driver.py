@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A driver that speaks docs/formats.md and does what the property `fake` says; for tests of the runner.
+"""A driver that speaks docs/formats.md and does what the property `fake` asks for; for tests of the runner.
 
 It imports nothing but the standard library, so that it starts in a small cap.
 """
@@ -108,7 +108,7 @@ def behave(what, properties, store):
             line = {"phase": "drain", "elapsed": 1, "fraction": 1, "operations": 1, "rate": 1, "unit": "op/s"}
             os.write(int(properties["progress.fd"]), json.dumps(line).encode() + b"\n")
             time.sleep(0.3)
-        case "tell the environment":
+        case "print the environment":
             sys.stdout.write(json.dumps(dict(os.environ)))
             sys.stdout.flush()
             sys.exit(2)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kvdyno.model.point import Point
-from kvdyno.runner import local as local_module
+from kvdyno.runner import runner as runner_module
 from kvdyno.runner.cache_policy import drop_caches, joined, warmed
 from kvdyno.runner.disk import sparse_files
 
@@ -63,7 +63,7 @@ def test_a_store_that_cannot_be_read_starts_no_driver(tmp_path: Path) -> None:
 def test_records_say_their_policy(
     execute: Execute, loaded_point: Point, monkeypatch: pytest.MonkeyPatch, policy: str
 ) -> None:
-    monkeypatch.setattr(local_module, "drop_caches", lambda: False)
+    monkeypatch.setattr(runner_module, "drop_caches", lambda: False)
     record = execute(replace(loaded_point, cache=policy))  # type: ignore[arg-type]
     assert record.status == "ok", record.failure
     assert record.runner.details["cache_policy"] == policy

@@ -245,7 +245,7 @@ class TestSystemd:
 
     @pytest.fixture
     def enforced(self, tmp_path: Path) -> Path:
-        """The file that says which cap is in force for the cgroup of this very process."""
+        """The file that holds which cap is in force for the cgroup of this very process."""
         root = machine(tmp_path / "machine", v2=True, init="systemd")
         own = Path("/proc/self/cgroup").read_text().partition("0::")[2].split("\n")[0]
         group = Path(f"{root}/sys/fs/cgroup/unified{own}")
@@ -266,7 +266,7 @@ class TestSystemd:
         assert f"--unit={cage.place} -p MemoryMax={64 * MIB} -p MemorySwapMax=0" in asked
         assert f"reset-failed {cage.place}" in asked
 
-    def test_the_result_tells_an_oom_kill_when_the_holder_died_too(self, tools: Path, warden: Warden) -> None:
+    def test_the_result_shows_an_oom_kill_when_the_holder_died_too(self, tools: Path, warden: Warden) -> None:
         with warden.cage(cap_bytes=64 * MIB) as cage:
             assert cage.oom_kills() == 0
             (tools / "result").write_text("oom-kill\n")

@@ -27,7 +27,7 @@ from kvdyno.model.point import Point, Run
 from kvdyno.model.project import Project
 from kvdyno.model.record import Record
 from kvdyno.model.schema import validate
-from kvdyno.runner import LocalRunner, Progress
+from kvdyno.runner import Progress, Runner
 from kvdyno.runner import docker as docker_module
 from kvdyno.runner import docker_cage as cage_module
 from kvdyno.runner.cage import wait_until
@@ -55,7 +55,7 @@ def docker_point(client: DockerClient, point: Point) -> Point:
 def silent(line: Progress) -> None: ...
 
 
-Enter = Callable[..., contextlib.AbstractContextManager[LocalRunner]]
+Enter = Callable[..., contextlib.AbstractContextManager[Runner]]
 Execute = Callable[..., Record]
 
 
@@ -63,8 +63,8 @@ Execute = Callable[..., Record]
 def enter(project: Project, sink: Sink) -> Enter:
     """A runner for Docker, not entered yet."""
 
-    def make(sweep_id: str = "test", *, cpus: tuple[int, ...] | None = None) -> LocalRunner:
-        return LocalRunner(project, sweep_id=sweep_id, loads=sink, runners=["docker"], cpus=cpus)
+    def make(sweep_id: str = "test", *, cpus: tuple[int, ...] | None = None) -> Runner:
+        return Runner(project, sweep_id=sweep_id, loads=sink, runners=["docker"], cpus=cpus)
 
     return make
 
@@ -165,7 +165,7 @@ def test_a_slow_disk_is_slow_and_is_counted(execute: Execute) -> None:
 
 
 def test_the_driver_may_do_next_to_nothing(execute: Execute, tmp_path: Path) -> None:
-    execute("tell")
+    execute("probe")
     said = (tmp_path / "run" / "driver.log").read_text()
     assert [line for line in said.splitlines() if line.startswith("wrote")] == [
         "wrote /data/x",
@@ -180,7 +180,7 @@ def test_the_driver_may_do_next_to_nothing(execute: Execute, tmp_path: Path) -> 
 
 def test_the_driver_has_its_cpus_and_the_harness_open_files(execute: Execute, tmp_path: Path) -> None:
     last = max(os.sched_getaffinity(0))
-    execute("tell", cpus=(last,))
+    execute("probe", cpus=(last,))
     said = (tmp_path / "run" / "driver.log").read_text()
     assert f"Cpus_allowed_list:\t{last}\n" in said
     (files,) = (line.split()[3:5] for line in said.splitlines() if line.startswith("Max open files"))
@@ -204,7 +204,7 @@ def test_a_kill_from_outside_is_no_crash(client: DockerClient, execute: Execute)
     assert "SIGKILL from outside" in record.failure.reason
 
 
-def test_a_removed_container_is_told(client: DockerClient, execute: Execute) -> None:
+def test_a_removed_container_is_reported(client: DockerClient, execute: Execute) -> None:
     record = execute(
         "hang", progress=lambda line: client.api.remove_container(containers(client)[0], force=True)
     )
@@ -213,7 +213,7 @@ def test_a_removed_container_is_told(client: DockerClient, execute: Execute) -> 
     assert "removed from outside" in record.failure.reason
 
 
-def test_a_container_whose_removal_has_begun_is_told(
+def test_a_container_whose_removal_has_begun_is_reported(
     client: DockerClient, execute: Execute, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The Engine kills what runs in it, and takes its time to remove the rest."""
@@ -237,7 +237,7 @@ def test_a_colon_in_the_data_path_is_no_separator(
     run_dir = tmp_path / "run:1"
     run_dir.mkdir()
     elsewhere = replace(project, data=tmp_path / "data: of a disk, ro")
-    with LocalRunner(elsewhere, sweep_id="test", loads=sink, runners=["docker"]) as runner:
+    with Runner(elsewhere, sweep_id="test", loads=sink, runners=["docker"]) as runner:
         record = runner.execute(Run(docker_point, 1), run_dir=run_dir, order=0, progress=silent)
     assert (record.status, record.failure) == ("ok", None)
 
@@ -327,7 +327,7 @@ def test_a_paused_leftover_is_removed(client: DockerClient, enter: Enter, docker
     assert not containers(client)
 
 
-# Docker's own client leaves its socket open where nobody listens any more.
+# Docker's own client leaves its socket open where no Engine listens any more.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 class TestAnEngineThatGoesAway:
     @pytest.fixture(autouse=True)

@@ -1,4 +1,4 @@
-"""What a Docker Engine must be, told by one that is imitated; test_docker.py has a real one."""
+"""What a Docker Engine must be, tested on an imitated one; test_docker.py has a real one."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _usual_address(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("DOCKER_HOST", raising=False)
 
 
-def test_it_says_what_it_is() -> None:
+def test_it_describes_itself() -> None:
     warden = DockerWarden("s1", connect=Client)
     assert warden.why == "Docker Engine 9.8 at unix:///var/run/docker.sock"
     assert warden.details == {
@@ -69,7 +69,7 @@ def test_it_says_what_it_is() -> None:
     }
 
 
-def test_podman_is_told_from_docker() -> None:
+def test_podman_is_distinguished_from_docker() -> None:
     warden = DockerWarden("s1", connect=lambda: Client(components=("Podman Engine", "Conmon")))
     assert warden.details["container_engine"] == "Podman 9.8"
 

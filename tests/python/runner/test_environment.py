@@ -157,5 +157,5 @@ def test_others_are_all_but_our_children() -> None:
     assert now.machine > 0
 
 
-def test_without_proc_nobody_knows_what_others_do(tmp_path: Path) -> None:
+def test_without_proc_the_load_of_others_is_unknown(tmp_path: Path) -> None:
     assert read_cpu(root=tmp_path) is None

@@ -74,7 +74,7 @@ def test_the_basic_form_has_phases_apart_and_no_period() -> None:
     assert "io.rchar" not in measure.metrics, "the process's counters belong to neither alone"
 
 
-def test_what_nobody_knows_of_a_build_is_not_held_against_it(tmp_path: Path) -> None:
+def test_what_is_unknown_of_a_build_is_not_held_against_it(tmp_path: Path) -> None:
     binary = tmp_path / "ycsb"
     binary.write_text("#!/bin/sh\n")
     binary.chmod(0o755)
@@ -122,7 +122,9 @@ def test_an_upstream_binary_runs_to_a_valid_record(execute: Execute, upstream: P
     assert flags.strip().endswith("-threads 3 -s")
 
 
-def test_an_upstream_binary_that_fails_says_why(execute: Execute, upstream: Point, tmp_path: Path) -> None:
+def test_an_upstream_binary_that_fails_has_the_reason(
+    execute: Execute, upstream: Point, tmp_path: Path
+) -> None:
     (tmp_path / "printed").write_text("Unknown database name fake\n")
     (tmp_path / "status").write_text("2")
     record = execute(upstream)

@@ -34,7 +34,7 @@ def test_the_fastest_window_counts() -> None:
     assert meter.finish() == {
         "write_bytes_per_second": {"limit": 100, "highest": 250, "held": False},
         "write_iops": {"limit": 10, "highest": 5, "held": True},
-    }, "of reads nothing is said: nothing counted them"
+    }, "reads are absent: nothing counted them"
 
 
 def test_a_little_more_than_the_limit_is_a_slice_let_through() -> None:
@@ -53,7 +53,7 @@ def test_what_is_over_before_a_window_is_full_is_not_judged() -> None:
     assert meter.finish() == {}
 
 
-def test_a_cgroup_that_has_gone_says_nothing() -> None:
+def test_a_cgroup_that_has_gone_reports_nothing() -> None:
     disk = Disk(io_write_bytes=0)
     meter = disk.meter()
     disk.counters = {}

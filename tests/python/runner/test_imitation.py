@@ -11,7 +11,7 @@ from kvdyno.errors import HostError
 from kvdyno.model.experiment import DeviceLimits
 from kvdyno.model.point import Point, Run
 from kvdyno.model.project import Project
-from kvdyno.runner import LocalRunner, choose_warden
+from kvdyno.runner import Runner, choose_warden
 from kvdyno.runner import imitation as module
 from kvdyno.runner.cage import BINDS_ALONE, wait_until
 from kvdyno.runner.hierarchy import controller_mounts
@@ -103,7 +103,7 @@ def test_kill_9_leaves_a_disk_that_the_next_sweep_takes_away(
     wait_until(lambda: is_dead(driver), seconds=20, failure="the driver outlives its harness")
     assert loops_below(tmp_path)
     assert rules_left() != ""
-    with LocalRunner(project, sweep_id="next", loads=sink):
+    with Runner(project, sweep_id="next", loads=sink):
         assert not loops_below(tmp_path)
         assert rules_left() == ""
         assert not list((project.data / "work").glob("*/*"))
@@ -151,10 +151,10 @@ def test_devices_are_refused_before_anything_is_loaded(
         raise HostError("cannot be held")
 
     monkeypatch.setattr(Imitation, "demand", refuse)
-    monkeypatch.setattr("kvdyno.runner.local.demand_accounted_write_back", refuse)
+    monkeypatch.setattr("kvdyno.runner.runner.demand_accounted_write_back", refuse)
     run = Run(replace(loaded_point, device=SLOW), 1)
     with (
-        LocalRunner(project, sweep_id="test", loads=sink) as runner,
+        Runner(project, sweep_id="test", loads=sink) as runner,
         pytest.raises(HostError, match="cannot be held"),
     ):
         runner.prepare([(1, run)], progress=lambda line: None)
@@ -163,7 +163,7 @@ def test_devices_are_refused_before_anything_is_loaded(
 
 def test_uncapped_sweeps_refuse_devices_at_once(project: Project, sink: Sink, point: Point) -> None:
     with (
-        LocalRunner(project, sweep_id="test", loads=sink, uncapped=True) as runner,
+        Runner(project, sweep_id="test", loads=sink, uncapped=True) as runner,
         pytest.raises(HostError, match="nothing is confined"),
     ):
         runner.prepare([(1, Run(replace(point, device=SLOW), 1))], progress=lambda line: None)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from kvdyno.model.point import Point, Run
 from kvdyno.model.project import Project
-from kvdyno.runner import LocalRunner
+from kvdyno.runner import Runner
 from kvdyno.runner.cage import wait_until
 from kvdyno.store import RunStore
 
@@ -21,12 +21,12 @@ from .conftest import Sink, can_cap, is_dead
 HARNESS = """
 import pickle, sys
 from pathlib import Path
-from kvdyno.runner import LocalRunner
+from kvdyno.runner import Runner
 from kvdyno.store import RunStore
 
 project, run, uncapped, runners = pickle.loads(Path(sys.argv[1]).read_bytes())
 store = RunStore(project.runs)
-with LocalRunner(project, sweep_id="killed", loads=store, uncapped=uncapped, runners=runners) as runner:
+with Runner(project, sweep_id="killed", loads=store, uncapped=uncapped, runners=runners) as runner:
     run_dir = store.begin(run)
     store.commit(runner.execute(run, run_dir=run_dir, order=1, progress=print), run_dir=run_dir)
 """
@@ -61,7 +61,7 @@ def test_kill_9_in_mid_run_loses_that_run_only(
     assert len(store.abandoned()) == 1
     [left] = (project.data / "work").iterdir()
 
-    with LocalRunner(project, sweep_id="next", loads=sink, uncapped=not can_cap()) as runner:
+    with Runner(project, sweep_id="next", loads=sink, uncapped=not can_cap()) as runner:
         assert left.name in runner.removed_leftovers
         if can_cap():
             assert not list(Path("/sys/fs/cgroup").rglob(f"{left.name}*"))

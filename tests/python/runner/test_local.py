@@ -15,7 +15,7 @@ from kvdyno.errors import HostError, Interrupted
 from kvdyno.model.point import Point, Run
 from kvdyno.model.project import Project
 from kvdyno.model.schema import validate
-from kvdyno.runner import LocalRunner, Progress, choose_warden, tidy
+from kvdyno.runner import Progress, Runner, choose_warden, remove_leftovers
 from kvdyno.runner import attempt as attempt_module
 from kvdyno.runner import snapshots as snapshots_module
 
@@ -74,7 +74,7 @@ def test_the_shells_environment_stays_outside(
 ) -> None:
     monkeypatch.setenv("MALLOC_ARENA_MAX", "1")
     monkeypatch.setenv("XDG_RUNTIME_DIR", "/run/user/1")
-    record = execute(point, properties={"fake": "tell the environment"})
+    record = execute(point, properties={"fake": "print the environment"})
     assert record.failure is not None
     environment = json.loads(record.failure.log_tail)
     assert "MALLOC_ARENA_MAX" not in environment
@@ -132,7 +132,7 @@ class TestCaps:
         assert record.status == "ok"
         assert record.runner.details["peak_bytes"] > 32 * MIB
 
-    def test_a_cap_too_small_for_the_driver_says_so(self, execute: Execute, point: Point) -> None:
+    def test_a_cap_too_small_for_the_driver_is_reported(self, execute: Execute, point: Point) -> None:
         record = execute(point, cap_bytes=MIB)
         assert record.status == "out_of_memory"
         assert record.failure is not None
@@ -142,16 +142,14 @@ class TestCaps:
 def test_uncapped_runs_say_so(project: Project, sink: Sink, point: Point, tmp_path: Path) -> None:
     run_dir = tmp_path / "run"
     run_dir.mkdir()
-    with LocalRunner(project, sweep_id="test", loads=sink, uncapped=True) as runner:
+    with Runner(project, sweep_id="test", loads=sink, uncapped=True) as runner:
         record = runner.execute(Run(point, 1), run_dir=run_dir, order=0, progress=lambda line: None)
     assert record.status == "ok"
     assert not record.runner.capped
     assert any("without a memory cap" in warning for warning in record.warnings)
 
 
-def test_progress_is_passed_on_and_babble_passed_over(
-    runner: LocalRunner, point: Point, tmp_path: Path
-) -> None:
+def test_progress_is_passed_on_and_babble_passed_over(runner: Runner, point: Point, tmp_path: Path) -> None:
     run_dir = tmp_path / "run"
     run_dir.mkdir()
     seen: list[Progress] = []
@@ -162,7 +160,7 @@ def test_progress_is_passed_on_and_babble_passed_over(
 
 
 def test_ctrl_c_ends_the_driver_and_cleans_up(
-    runner: LocalRunner, project: Project, point: Point, tmp_path: Path
+    runner: Runner, project: Project, point: Point, tmp_path: Path
 ) -> None:
     run_dir = tmp_path / "run"
     run_dir.mkdir()
@@ -206,7 +204,7 @@ def test_data_in_memory_is_refused(project: Project, sink: Sink) -> None:
     try:
         with (
             pytest.raises(HostError, match="KVDYNO_DATA"),
-            LocalRunner(in_memory, sweep_id="test", loads=sink, uncapped=True),
+            Runner(in_memory, sweep_id="test", loads=sink, uncapped=True),
         ):
             pass
     finally:
@@ -216,7 +214,7 @@ def test_data_in_memory_is_refused(project: Project, sink: Sink) -> None:
 def test_a_cpu_that_is_not_there_is_refused(project: Project, sink: Sink) -> None:
     with (
         pytest.raises(HostError, match="CPU 4096"),
-        LocalRunner(project, sweep_id="test", loads=sink, uncapped=True, cpus=(4096,)),
+        Runner(project, sweep_id="test", loads=sink, uncapped=True, cpus=(4096,)),
     ):
         pass
 
@@ -263,8 +261,8 @@ class TestSnapshots:
         assert [r.status for r in records] == ["failed"] * 3
         assert [r.status for r in sink.records] == ["failed"] * 2, "a second, and no third"
 
-    def test_force_makes_it_anew(
-        self, runner: LocalRunner, execute: Execute, loaded_point: Point, sink: Sink, tmp_path: Path
+    def test_force_makes_it_again(
+        self, runner: Runner, execute: Execute, loaded_point: Point, sink: Sink, tmp_path: Path
     ) -> None:
         execute(loaded_point)
         for count in range(2):
@@ -291,7 +289,7 @@ class TestSnapshots:
         assert not list((project.data / "snapshots").glob("*"))
 
     def test_all_are_made_before_the_first_run(
-        self, runner: LocalRunner, execute: Execute, loaded_point: Point, point: Point, sink: Sink
+        self, runner: Runner, execute: Execute, loaded_point: Point, point: Point, sink: Sink
     ) -> None:
         assert loaded_point.dataset
         failing = replace(loaded_point.dataset, identity="e" * 64, properties={"fake.load": "crash"})
@@ -312,7 +310,7 @@ class TestSnapshots:
 
     def test_a_full_disk_while_preparing_is_left_to_the_runs(
         self,
-        runner: LocalRunner,
+        runner: Runner,
         execute: Execute,
         loaded_point: Point,
         monkeypatch: pytest.MonkeyPatch,
@@ -329,7 +327,7 @@ def test_a_data_folder_that_cannot_be_made_is_refused(project: Project, sink: Si
     (tmp_path / "file").touch()
     blocked = replace(project, data=tmp_path / "file/data")
     with pytest.raises(HostError, match="cannot make the data folder") as raised:
-        LocalRunner(blocked, sweep_id="test", loads=sink, uncapped=True).__enter__()
+        Runner(blocked, sweep_id="test", loads=sink, uncapped=True).__enter__()
     assert (raised.value.where, "KVDYNO_DATA" in str(raised.value.remedy)) == (str(blocked.data), True)
 
 
@@ -341,8 +339,8 @@ def test_tidying_needs_no_real_disk(project: Project) -> None:
         (kept / "manifest.json").touch()
         (in_memory.data / "work" / dead_name()).mkdir(parents=True)
         warden = choose_warden("test", uncapped=True)
-        assert tidy(in_memory, wardens=[warden]) == (dead_name(),)
-        assert tidy(in_memory, wardens=[warden], snapshots=True) == ("d" * 64,)
+        assert remove_leftovers(in_memory, wardens=[warden]) == (dead_name(),)
+        assert remove_leftovers(in_memory, wardens=[warden], snapshots=True) == ("d" * 64,)
         assert not kept.exists()
     finally:
         shutil.rmtree(in_memory.data)

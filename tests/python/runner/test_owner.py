@@ -18,7 +18,7 @@ import pytest
 from kvdyno.model.owner import is_leftover, locked, owned_name
 from kvdyno.model.point import Point, Run
 from kvdyno.model.project import Project
-from kvdyno.runner import LocalRunner
+from kvdyno.runner import Runner
 from kvdyno.runner.cage import has_strangers, read_pids, wait_until
 from kvdyno.runner.cgroup import V1, V2, CgroupCage, CgroupWarden
 from kvdyno.runner.hierarchy import controller_mounts
@@ -122,7 +122,7 @@ def test_a_living_sweep_of_another_namespace_stays_until_it_is_dead(
                 break
         try:
             [work] = (project.data / "work").iterdir()
-            with LocalRunner(project, sweep_id="beside", loads=sink, uncapped=not can_cap()) as runner:
+            with Runner(project, sweep_id="beside", loads=sink, uncapped=not can_cap()) as runner:
                 assert work.name not in runner.removed_leftovers
             assert (work / "store").exists()
             if can_cap():
@@ -132,7 +132,7 @@ def test_a_living_sweep_of_another_namespace_stays_until_it_is_dead(
             harness.kill()
             harness.stdout.close()
     wait_until(lambda: is_leftover(work.name, folder=work), seconds=20, failure="its lock outlives it")
-    with LocalRunner(project, sweep_id="after", loads=sink, uncapped=not can_cap()) as runner:
+    with Runner(project, sweep_id="after", loads=sink, uncapped=not can_cap()) as runner:
         assert work.name in runner.removed_leftovers
     assert not work.exists()
     assert groups_of(work.name) == []

@@ -83,7 +83,7 @@ def test_another_sweep_finds_it(snapshots: Snapshots, tmp_path: Path) -> None:
 
 
 def damage_content(store: Path) -> None:
-    """As a failing disk would: neither size nor time tells."""
+    """As a failing disk would: neither size nor time shows it."""
     path = store / "1.sst"
     before = path.stat()
     path.chmod(0o644)

@@ -69,10 +69,10 @@ def test_a_disk_without_room_explains_a_failure() -> None:
     assert judge(failed)[0] == "disk_full"
 
 
-def test_silence_is_said_to_be_silence() -> None:
+def test_silence_is_reported_as_silence() -> None:
     _, failure = judge(replace(EVIDENCE, ending=replace(ENDING, exit_status=2), log_tail=""))
     assert failure is not None
-    assert "it said nothing" in failure.reason
+    assert "it wrote nothing" in failure.reason
 
 
 def test_the_tail_is_forty_lines_of_any_bytes(tmp_path: Path) -> None:

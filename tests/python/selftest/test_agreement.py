@@ -1,4 +1,4 @@
-"""Tools are run alike, their answers read, and what goes wrong with them is said."""
+"""Tools are run alike, their answers read, and what goes wrong with them is reported."""
 
 from __future__ import annotations
 
@@ -85,5 +85,5 @@ def test_the_driver_runs_the_three_steps(tmp_path: Path, store: Path) -> None:
     ("one", "other", "same"),
     [("7.8.3", "7.8.3", True), ("7.8", "7.8.3", True), ("7.8.3", "11.8.1", False), ("", "7.8.3", True)],
 )
-def test_versions_are_compared_as_far_as_they_are_told(one: str, other: str, same: bool) -> None:
+def test_versions_are_compared_as_far_as_they_are_known(one: str, other: str, same: bool) -> None:
     assert agreement.same_version(one, other) == same

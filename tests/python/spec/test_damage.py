@@ -47,7 +47,7 @@ def damaged(text: str, *, chance: random.Random) -> str:
 
 
 @pytest.mark.parametrize("seed", range(0, 200, 20))
-def test_damage_is_told(seed: int, tmp_path: Path) -> None:
+def test_damage_is_reported(seed: int, tmp_path: Path) -> None:
     project = make_project(tmp_path / "checkout")
     catalog = engines.catalog()
     for offset in range(20):

@@ -60,7 +60,7 @@ VALUES = (
 
 
 def places(value: Any, place: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
-    """Of every key and item."""
+    """Each key's and item's."""
     inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     found = [(*place, step) for step, _ in inside]
     return found + [each for step, item in inside for each in places(item, (*place, step))]
@@ -97,7 +97,7 @@ def write(project: Project, text: str) -> None:
 
 
 def mistake_of(project: Project, catalog: Mapping[str, Engine]) -> str:
-    """What an error of ours says; "" where there is a plan."""
+    """The message of an error of ours; "" where there is a plan."""
     try:
         experiment = load_experiment("test", project=project, catalog=catalog)
         make_plan(experiment, catalog=catalog, project=project)
@@ -135,7 +135,9 @@ def test_a_hostile_value_at_any_key(raw: str, project: Project, tmp_path: Path) 
         ("title: " + "[" * 40 + "]" * 40, 1, "32 deep"),
     ],
 )
-def test_what_is_wrong_is_said_with_its_line(written: str, line: int, said: str, project: Project) -> None:
+def test_what_is_wrong_is_reported_with_its_line(
+    written: str, line: int, said: str, project: Project
+) -> None:
     write(project, EXPERIMENT.replace("title: A test", written))
     with pytest.raises(SpecError) as raised:
         load_experiment("test", project=project, catalog=engines.catalog())
@@ -191,7 +193,7 @@ OPTIONS = EXPERIMENT.replace(
         ("a: ' 5'", "a: expected one line without control characters and spaces around it"),
     ],
 )
-def test_an_option_that_nobody_describes_is_one_line(option: str, said: str, project: Project) -> None:
+def test_an_option_that_no_engine_describes_is_one_line(option: str, said: str, project: Project) -> None:
     foreign = engines.engine("foreign")
     description = foreign.description.model_copy(update={"accepts_other_options": True})
     catalog = {**engines.catalog(), "foreign": replace(foreign, description=description)}

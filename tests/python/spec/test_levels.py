@@ -1,4 +1,4 @@
-"""Loads, ages, volumes and twins as an experiment writes them, and what each mistake is told."""
+"""Loads, ages, volumes and twins as an experiment writes them, and the message for each mistake."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize(("old", "new", "line", "message"), MISTAKES)
-def test_a_mistake_is_told_with_its_line(load: Load, old: str, new: str, line: int, message: str) -> None:
+def test_a_mistake_is_reported_with_its_line(load: Load, old: str, new: str, line: int, message: str) -> None:
     assert TEXT.count(old) == 1, f"{old!r} must stand once"
     with pytest.raises(SpecError) as raised:
         load(TEXT.replace(old, new))
@@ -162,6 +162,6 @@ def test_an_engine_that_cannot_age_has_young_data_only(load: Load) -> None:
     assert load(UPSTREAM, only=["rocksdb"]).grid["age"] == (2,), "an engine that is left out needs nothing"
 
 
-def test_a_measured_load_asks_nobody_for_an_age(load: Load) -> None:
+def test_a_measured_load_asks_for_no_age(load: Load) -> None:
     text = PLAIN.replace("[a]", "[load]").replace("[rocksdb]", "[young]")
     assert [choice.label for choice in load(text).engines] == ["young"]

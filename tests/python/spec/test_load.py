@@ -1,4 +1,4 @@
-"""Reading an experiment: what its keys mean, how profiles combine, and what each mistake is told."""
+"""Reading an experiment: what its keys mean, how profiles combine, and the message for each mistake."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ MISTAKES_OF_DEVICES = [
 
 
 @pytest.mark.parametrize(("old", "new", "line", "message"), MISTAKES_OF_DEVICES)
-def test_a_mistake_about_devices_is_told_with_its_line(
+def test_a_mistake_about_devices_is_reported_with_its_line(
     load: Load, old: str, new: str, line: int, message: str
 ) -> None:
     assert DEVICES.count(old) == 1
@@ -296,7 +296,7 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize(("old", "new", "line", "message"), MISTAKES)
-def test_a_mistake_is_told_with_its_line(load: Load, old: str, new: str, line: int, message: str) -> None:
+def test_a_mistake_is_reported_with_its_line(load: Load, old: str, new: str, line: int, message: str) -> None:
     with pytest.raises(SpecError) as raised:
         load(changed(old, new))
     assert message in str(raised.value)
@@ -307,7 +307,7 @@ def test_the_text_that_mistakes_start_from_has_none(load: Load) -> None:
     load(FULL)
 
 
-def test_all_mistakes_are_told_together(load: Load) -> None:
+def test_all_mistakes_are_reported_together(load: Load) -> None:
     text = FULL.replace("threads: [1, 2]", "threads: [0]").replace("kind: bars", "kind: bar")
     with pytest.raises(SpecError) as raised:
         load(text)
@@ -465,7 +465,7 @@ def test_a_version_that_is_not_built(versioned: Load, only: list[str] | None) ->
 
 
 class Stale(dict[str, Engine]):
-    """A catalog whose leveldb is of other sources."""
+    """A catalog whose leveldb was built from other sources."""
 
     def __getitem__(self, name: str) -> Engine:
         if name == "leveldb":

@@ -92,7 +92,7 @@ def test_every_key_is_documented(form: type[Form]) -> None:
 
 
 @pytest.mark.parametrize("path", WORKLOADS, ids=lambda path: path.stem)
-def test_a_workload_says_what_it_is_and_adds_up(path: Path) -> None:
+def test_a_workload_explains_what_it_is_and_adds_up(path: Path) -> None:
     properties = {name: found.text for name, found in read_properties(path).items()}
     assert path.read_text().startswith("# ")
     assert "# Source: " in path.read_text()

@@ -51,7 +51,7 @@ def end(holder: subprocess.Popen[str]) -> None:
     holder.stdin.close()
 
 
-def test_a_second_sweep_is_told_who_holds_the_machine(path: Path) -> None:
+def test_a_second_sweep_learns_who_holds_the_machine(path: Path) -> None:
     with held_elsewhere(path) as holder:
         with pytest.raises(BusyError) as caught, SweepLock(Path("/mine"), places=[path]):
             pass
@@ -75,7 +75,7 @@ def test_it_is_free_after_a_failure_inside(path: Path) -> None:
         pass
 
 
-def test_a_holder_that_says_nothing_is_still_one(path: Path) -> None:
+def test_a_holder_that_wrote_nothing_is_still_one(path: Path) -> None:
     with SweepLock(Path("/mine"), places=[path]):
         path.write_text("")
         with pytest.raises(BusyError, match="did not say"), SweepLock(Path("/other"), places=[path]):

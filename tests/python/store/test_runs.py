@@ -32,7 +32,7 @@ def test_records_are_in_order_of_start_and_can_be_chosen(store: RunStore, keep: 
     assert list(store.records(identities=set())) == []
 
 
-def test_equal_beginnings_of_identities_are_told_apart(store: RunStore, keep: MakeRecord) -> None:
+def test_equal_beginnings_of_identities_are_distinguished(store: RunStore, keep: MakeRecord) -> None:
     twin = keep(make_run(identity="a" * 12 + "b" * 52))
     keep()
     assert list(store.records(identities={twin.point.identity})) == [twin]
@@ -70,7 +70,7 @@ def test_a_record_against_the_schema_is_refused(store: RunStore) -> None:
         (lambda text: text.replace('"status": "ok"', '"status": "fine"', 1), "fine"),
     ],
 )
-def test_corrupt_records_are_told_and_kept(
+def test_corrupt_records_are_reported_and_kept(
     store: RunStore, keep: MakeRecord, harm: object, said: str
 ) -> None:
     sound, harmed = keep(started=1), keep(started=2)

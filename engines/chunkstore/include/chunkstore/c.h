@@ -116,7 +116,7 @@ chunkstore_code chunkstore_close(chunkstore_store* store, char** error);
 chunkstore_code chunkstore_close_soon(chunkstore_store* store, char** error);
 
 /* Salvages what is readable of a store that does not open, and leaves a store that does. *report
- * (may be null) is a text that says what was lost, empty when nothing was; free with
+ * (may be null) is a text that lists what was lost, empty when nothing was; free with
  * chunkstore_free. It must not be open. */
 chunkstore_code chunkstore_repair(const chunkstore_options* options, const char* directory,
                                   char** report, char** error);
@@ -212,7 +212,7 @@ void chunkstore_iterator_next(chunkstore_iterator* iterator);
 void chunkstore_iterator_prev(chunkstore_iterator* iterator);
 chunkstore_bytes chunkstore_iterator_key(const chunkstore_iterator* iterator);
 chunkstore_bytes chunkstore_iterator_value(const chunkstore_iterator* iterator);
-/* Tells an end from an error. */
+/* Distinguishes an end from an error. */
 chunkstore_code chunkstore_iterator_status(const chunkstore_iterator* iterator, char** error);
 
 /* A moment of the store. What it sees is kept on disk until chunkstore_snapshot_free. */

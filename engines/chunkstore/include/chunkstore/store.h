@@ -133,7 +133,7 @@ class Store {
   static Status Open(const Options& options, const std::string& directory,
                      std::unique_ptr<Store>* store);
   // Salvages what is readable of a store that does not open, and leaves a store that does. The
-  // report says what was lost. Touches nothing when the store opens as it is.
+  // report lists what was lost. Touches nothing when the store opens as it is.
   static Status Repair(const Options& options, const std::string& directory, CheckReport* report);
   // Removes a store, with what repairs have put aside, and nothing else; refuses a directory that
   // holds foreign files.
@@ -148,7 +148,7 @@ class Store {
   Status Close() { return Close(CloseOptions{}); }
 
   virtual Status Put(const WriteOptions& options, std::string_view key, std::string_view value) = 0;
-  // Of an absent key: Ok.
+  // An absent key: Ok.
   virtual Status Delete(const WriteOptions& options, std::string_view key) = 0;
   virtual Status Write(const WriteOptions& options, const WriteBatch& batch) = 0;
   Status Put(std::string_view key, std::string_view value) { return Put({}, key, value); }

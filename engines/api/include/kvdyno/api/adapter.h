@@ -114,7 +114,7 @@ class Adapter {
   // opened with random-access advice, so that comparisons do not measure readahead.
   virtual Status Open(const OpenContext& context) = 0;
 
-  // May be called by another thread than the session's. What cannot be told here is told by the
+  // May be called by another thread than the session's. What cannot be reported here is left to the
   // session's first operation.
   virtual std::unique_ptr<Session> NewSession() = 0;
 

@@ -1,5 +1,5 @@
 // Facts about an engine's library as this process loaded it: what a comparison of engines must hold
-// equal or tell. Owns nothing; knows ELF files and symbols, no engine. Safe from any thread.
+// equal or report. Owns nothing; knows ELF files and symbols, no engine. Safe from any thread.
 #pragma once
 
 #include <cstdint>

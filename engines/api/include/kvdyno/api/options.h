@@ -33,7 +33,7 @@ struct OptionNote {
   std::string default_word = {};
 };
 
-// A size that is written as a word ("auto"): what the engine's own struct says for it.
+// A size that is written as a word ("auto"): what the engine's own struct holds for it.
 struct NamedBytes {
   std::string word;
   uint64_t value = 0;

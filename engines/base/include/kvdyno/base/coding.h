@@ -26,7 +26,7 @@ inline void AppendFixed(std::string* to, T value) {
   to->append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
-// LEB128: seven bits a byte, the highest bit says that more follow; at most 10 bytes.
+// LEB128: seven bits a byte, the highest bit is set if more follow; at most 10 bytes.
 inline constexpr int kMaxVarintBytes = 10;
 inline char* StoreVarint(char* to, uint64_t value) {
   while (value >= 0x80) {

@@ -11,10 +11,10 @@
 #else
 #define KVDYNO_LOCKS(attribute)
 #endif
-// Of a member: only under this mutex; of what a pointer leads to.
+// For a member: only under this mutex; of what a pointer leads to.
 #define KVDYNO_GUARDED_BY(mutex) KVDYNO_LOCKS(guarded_by(mutex))
 #define KVDYNO_POINTEE_GUARDED_BY(mutex) KVDYNO_LOCKS(pt_guarded_by(mutex))
-// Of a function: the caller holds it; must not hold it; the call takes it; the call releases it.
+// For a function: the caller holds it; must not hold it; the call takes it; the call releases it.
 #define KVDYNO_REQUIRES(...) KVDYNO_LOCKS(requires_capability(__VA_ARGS__))
 #define KVDYNO_EXCLUDES(...) KVDYNO_LOCKS(locks_excluded(__VA_ARGS__))
 #define KVDYNO_ACQUIRES(...) KVDYNO_LOCKS(acquire_capability(__VA_ARGS__))

@@ -1,8 +1,8 @@
 // RocksFamily: what every engine on a stock RocksDB has in common: options, sessions, counters,
-// events, waiting for background work. A member of the family says its name, and changes what it
+// events, waiting for background work. A member of the family gives its name, and changes what it
 // is about in three places: before the store opens, after it did, and before it closes.
 //
-// Threads: as kvdyno::Adapter says. The three hooks run on the thread that opens and closes.
+// Threads: as kvdyno::Adapter requires. The three hooks run on the thread that opens and closes.
 #pragma once
 
 #include <rocksdb/db.h>

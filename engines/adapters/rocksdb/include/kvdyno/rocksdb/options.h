@@ -67,7 +67,7 @@ struct Options {
   bool increase_parallelism = false;
   bool optimize_level_style_compaction = false;
 
-  // Of this adapter.
+  // This adapter's own.
   std::string optionsfile;
   bool statistics = false;
   bool telemetry = true;
@@ -75,7 +75,7 @@ struct Options {
   void Describe(OptionTable* table);
 
   // RocksDB's structs for these options. Where something else decides, a file or RocksDB's advice,
-  // the members are set to what it says, so that a record shows the options in force.
+  // the members are set to its values, so that a record shows the options in force.
   Status Translate(rocksdb::Options* result);
 };
 

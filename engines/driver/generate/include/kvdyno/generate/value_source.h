@@ -29,7 +29,7 @@ class ValueSource {
  public:
   explicit ValueSource(const ValueSpec& spec);
 
-  // The value of a key's version; the view is of *buffer, whose capacity is reused.
+  // The value of a key's version; the view is into *buffer, whose capacity is reused.
   std::string_view Make(uint64_t key_index, uint64_t sequence, std::string* buffer) const;
 
   // Compares every byte with what Make wrote for this key, in whichever version. Corruption names

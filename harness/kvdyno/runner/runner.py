@@ -36,13 +36,13 @@ _OWN_DISK_ROOM = 4
 _SHELVES = {False: "snapshots", True: "snapshots-uncapped"}
 
 
-class LocalRunner:
+class Runner:
     """Executes runs under caps, as a context: entering looks the machine over, leaving puts it back.
 
     Only one sweep may run on a machine (who enters holds the sweep lock). `cpus` confines drivers to these
     CPUs; `runners` are those of the engines that will be run. Raises HostError if the data folder cannot be
     made or is in memory, or if a CPU cannot be used; on entering, if caps cannot be enforced and `uncapped`
-    was not said.
+    was not given.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class LocalRunner:
         self._loads = Loads(self._snapshots, sink=loads, draft=self._draft)
         self._prepared: set[str] = set()
 
-    def __enter__(self) -> LocalRunner:
+    def __enter__(self) -> Runner:
         """See the class."""
         with contextlib.ExitStack() as undo:
             wardens = {
@@ -87,7 +87,7 @@ class LocalRunner:
             self._setting = Setting(
                 sweep_id=self._sweep_id, wardens=wardens, cpus=self._cpus, gauges=self._gauges
             )
-            self.removed_leftovers = tidy(self._project, wardens=wardens.values())
+            self.removed_leftovers = remove_leftovers(self._project, wardens=wardens.values())
             self._exit = undo.pop_all()
         return self
 
@@ -158,7 +158,7 @@ class LocalRunner:
             self._loads.snapshot_of(dataset, run=run, order=order, progress=progress, force=force)
         except HostError as failure:
             if not _is_full_disk(failure):
-                raise  # a full disk is said by each run's own record
+                raise  # each run's own record reports a full disk
 
     def _execute(
         self,
@@ -265,7 +265,9 @@ class LocalRunner:
         )
 
 
-def tidy(project: Project, *, wardens: Iterable[Warden], snapshots: bool = False) -> tuple[str, ...]:
+def remove_leftovers(
+    project: Project, *, wardens: Iterable[Warden], snapshots: bool = False
+) -> tuple[str, ...]:
     """Remove what killed sweeps left and, if asked, every snapshot; returns names. Raises HostError.
 
     Processes go first, then the files that they may still have written. Only the holder of the sweep lock
