@@ -21,7 +21,7 @@ _ABOVE, _BELOW = "above", "below"
 def ratios_along(
     frame: pd.DataFrame, spec: ClaimSpec, *, axes: Sequence[Axis], margin: float
 ) -> pd.DataFrame:
-    """Rows as those of `Analysis.ratios`, one per point; the axis of `spec.along` tells none apart.
+    """Rows as those of `Analysis.ratios`, one per point; no point is named by the axis of `spec.along`.
 
     `frame` has the rows of `Analysis.frame` that the claim covers, all of one contender.
     """

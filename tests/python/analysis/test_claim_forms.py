@@ -105,7 +105,7 @@ def test_lost_runs_at_either_value_are_a_doubt(tmp_path: Path) -> None:
         assert (claim.verdict, bool(claim.points[0].doubt)) == ("undecided", True)
 
 
-def test_a_claim_about_some_point_is_supported_no_more_often_than_it_says() -> None:
+def test_a_claim_about_some_point_is_supported_falsely_in_one_of_twenty_at_most() -> None:
     """Four points that lie on the bound: choosing the best of them must not support."""
     rng = np.random.default_rng(3)
     spec = ClaimSpec(id="c", text="", engine="e", metric="m", at_least=1.0, holds_at="some")
