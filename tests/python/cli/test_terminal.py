@@ -23,7 +23,7 @@ from .conftest import Checkout
 
 COMMANDS = (
     *("plan", "run", "rerun", "report"),
-    *("show", "compare", "prose", "describe", "export", "import", "engines"),
+    *("show", "compare", "describe", "export", "import", "publish", "derive", "prose", "engines"),
     *("selftest", "doctor", "clean"),
 )
 
