@@ -105,7 +105,7 @@ class Origin(_Written):
     state: str = ""
     machines: tuple[MachineWords, ...] = ()
     sweeps: tuple[str, ...] | NotKept = ()
-    runs: Annotated[int, Field(gt=0)] | None = None
+    runs: Annotated[int, Field(gt=0)] | NotKept | None = None
     repetitions: Annotated[int, Field(gt=0)] | None = None
     note: str = ""
     metrics: Questions | None = None

@@ -163,11 +163,13 @@ def machine_words(facts: Mapping[str, Any]) -> MachineWords:
     """A machine from the facts of a record (docs/formats.md)."""
     kernel = re.match(r"[\d.]*\d", str(facts.get("os.kernel") or ""))
     memory = facts.get("memory.bytes")
+    device = str(facts.get("disk.model") or facts.get("disk.device"))
+    disk = "a virtual disk" if device.startswith(("vd", "xvd")) else device
     return MachineWords(
         virtual=bool(facts.get("os.virtualisation")),
         cores=int(facts.get("cpu.logical") or 0),
         memory=f"{memory / _GIB:.0f} GiB" if memory else "",
-        disk=f"{facts.get('disk.file_system')} on {facts.get('disk.model') or facts.get('disk.device')}",
+        disk=f"{facts.get('disk.file_system')} on {disk}",
         processor=str(facts.get("cpu.model") or ""),
         system=str(facts.get("os.name") or ""),
         kernel=f"Linux {kernel[0]}" if kernel else "",
@@ -220,4 +222,4 @@ def _yaml(origin: Origin) -> str:
     yaml.width = 110
     text = io.StringIO()
     yaml.dump(origin.model_dump(mode="json", exclude_defaults=True), text)
-    return text.getvalue()
+    return re.sub(" +$", "", text.getvalue(), flags=re.MULTILINE)

@@ -31,9 +31,10 @@ def _lines(origin: Origin) -> Iterator[str]:
         for machine in origin.machines:
             words = machine.words
             yield f"{words[0].upper()}{words[1:]}."
-        yield f"Commit {origin.revision}; {origin.runs} runs, {origin.repetitions} of each point."
+        yield f"Commit {origin.revision}; {origin.repetitions} repetitions; {_kept(origin.runs, 'runs')}."
         if origin.sweeps:
-            yield f"Sweeps: {origin.sweeps if isinstance(origin.sweeps, str) else ', '.join(origin.sweeps)}."
+            listed = (origin.sweeps,) if isinstance(origin.sweeps, str) else origin.sweeps
+            yield f"Sweeps: {', '.join(listed)}."
     if origin.metrics:
         versions = ", ".join(f"{label} ({version})" for label, version in origin.metrics.engines.items())
         if versions:
@@ -43,6 +44,11 @@ def _lines(origin: Origin) -> Iterator[str]:
         yield f"Data that is not derived: {', '.join(f'`{name}`' for name in origin.files)}."
     if origin.note:
         yield origin.note
+
+
+def _kept(count: object, what: str) -> str:
+    """ "48 runs", or "runs not kept"."""
+    return f"{what} {count}" if isinstance(count, str) else f"{count} {what}"
 
 
 def first_texts(title: str, *, folder: str, origin: Origin, tables: Mapping[str, str]) -> dict[str, str]:
