@@ -6,23 +6,52 @@ With it and the metrics beside it, every table of the folder can be derived agai
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
-from typing import Annotated, Literal
+import re
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
 from .engine import Frozen
 from .experiment import SAME_WITHIN, AxisValue, ClaimSpec, TableSpec
+from .words import shown
 
 FILE = "origin.yaml"
+
+_COMMIT = re.compile("[0-9a-f]{7,40}")
 
 #: The most that the files of one folder may have together.
 BYTES_MAX = 5 << 20
 
+NOT_KEPT = "not kept"
 NotKept = Literal["not kept"]
-Sha1 = Annotated[str, Field(pattern=r"^[0-9a-f]{7,40}$")]
-#: YAML reads some abbreviated commits as numbers.
-Commit = Annotated[Sha1 | NotKept, BeforeValidator(lambda value: value if value is None else str(value))]
+
+
+def _or_not_kept(words: str, fits: Callable[[Any], bool]) -> BeforeValidator:
+    """Refuses, in these words, a value that neither fits nor is said to be not kept."""
+
+    def check(value: Any) -> Any:
+        if value == NOT_KEPT or fits(value):
+            return value
+        raise ValueError(f"expected {words}, or {NOT_KEPT!r}, found {shown(value)}")
+
+    return BeforeValidator(check)
+
+
+Commit = Annotated[
+    str,
+    _or_not_kept(
+        "a commit as text", lambda value: isinstance(value, str) and _COMMIT.fullmatch(value) is not None
+    ),
+]
+Count = Annotated[
+    int | NotKept, _or_not_kept("a whole number above 0", lambda value: type(value) is int and value > 0)
+]
+Changed = Annotated[bool | NotKept, _or_not_kept("true or false", lambda value: isinstance(value, bool))]
+Sweeps = Annotated[
+    tuple[str, ...] | NotKept,
+    _or_not_kept("a list of sweeps", lambda value: isinstance(value, (list, tuple))),
+]
 
 
 class _Written(Frozen):
@@ -100,13 +129,13 @@ class Origin(_Written):
     figures: tuple[str, ...] = ()
     seeded: bool = False
     commit: Commit | None = None
-    modified: bool | NotKept = False
+    modified: Changed = False
     date: datetime.date | None = None
     state: str = ""
     machines: tuple[MachineWords, ...] = ()
-    sweeps: tuple[str, ...] | NotKept = ()
-    runs: Annotated[int, Field(gt=0)] | NotKept | None = None
-    repetitions: Annotated[int, Field(gt=0)] | None = None
+    sweeps: Sweeps = ()
+    runs: Count | None = None
+    repetitions: Count | None = None
     note: str = ""
     metrics: Questions | None = None
 
@@ -121,8 +150,8 @@ class Origin(_Written):
     @property
     def revision(self) -> str:
         """The commit, as a reader names it."""
-        if self.commit in (None, "not kept"):
-            return "not kept"
+        if self.commit is None or self.commit == NOT_KEPT:
+            return NOT_KEPT
         return f"`{self.commit[:7]}`{' with changes' if self.modified is True else ''}"
 
     @property

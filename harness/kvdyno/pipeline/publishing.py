@@ -6,7 +6,7 @@ import datetime
 import io
 import re
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,6 +19,7 @@ from kvdyno.model.origin import FILE, Doubt, MachineWords, Origin, Questions
 from kvdyno.model.project import Project
 from kvdyno.model.results import Analysis
 from kvdyno.model.words import unknown
+from kvdyno.spec import read_origin
 from kvdyno.store import make_folder, write_metrics
 
 from .committed import check_folder, derived_tables
@@ -27,7 +28,8 @@ from .recorded import Recorded
 #: What `publish` refuses unless it is accepted, and then states in origin.yaml.
 ACCEPTABLE = ("modified", "machines")
 
-_NAME = re.compile(r"[a-z0-9][a-z0-9-]*(/[a-z0-9][a-z0-9-]*)?")
+#: Not one of the folders that git ignores.
+_NAME = re.compile(r"(?!(runs|sweeps|reports|hosts)(/|$))[a-z0-9][a-z0-9-]*(/[a-z0-9][a-z0-9-]*)?")
 _GIB = 1 << 30
 SpecT = TypeVar("SpecT", TableSpec, ClaimSpec)
 
@@ -60,12 +62,13 @@ def publish(
     folder = project.committed / asked.name
     figures = {project.root / place: _figure(name, drawn) for name, place in asked.figures.items()}
     make_folder(folder)
+    earlier = derived_tables(folder, read_origin(folder / FILE)) if (folder / FILE).exists() else {}
     try:
         write_metrics(folder / "metrics.parquet", found.frame.drop(columns="headline"))
         (folder / FILE).write_text(_yaml(origin), encoding="utf-8")
         for place, figure in figures.items():
             shutil.copyfile(figure, place)
-        tables = _write_texts(folder, origin, title=experiment.title, name=asked.name)
+        tables = _write_texts(folder, origin, earlier=earlier, title=experiment.title, name=asked.name)
     except OSError as failure:
         raise StoreError(
             f"cannot write: {failure.strerror}", where=str(failure.filename or folder)
@@ -74,11 +77,16 @@ def publish(
     return folder
 
 
-def _write_texts(folder: Path, origin: Origin, *, title: str, name: str) -> Mapping[str, str]:
-    """The derived tables; texts that people write stay."""
+def _write_texts(
+    folder: Path, origin: Origin, *, earlier: Collection[str], title: str, name: str
+) -> Mapping[str, str]:
+    """The derived tables, in place of `earlier` ones; texts that people write stay."""
     from kvdyno import report
 
     tables = derived_tables(folder, origin)
+    for path in folder.glob("*.csv"):
+        if path.name in earlier and path.name not in tables:
+            path.unlink()
     for file, text in tables.items():
         (folder / file).write_text(text, encoding="utf-8")
     if not (folder / "README.md").exists():
@@ -93,14 +101,16 @@ def _check_words(asked: Publication, experiment: Experiment) -> None:
         raise UsageError(
             f'expected a folder like "quickstart" or "quickstart/docker", found {asked.name!r}', where="--as"
         )
-    for option, given, known in (
-        ("--table", asked.tables, [table.id for table in experiment.tables]),
-        ("--figure", asked.figures, [figure.id for figure in experiment.figures]),
-        ("--accept", asked.accepted, ACCEPTABLE),
+    for kind, given, known in (
+        ("table", asked.tables, [table.id for table in experiment.tables]),
+        ("figure", asked.figures, [figure.id for figure in experiment.figures]),
+        ("word", asked.accepted, ACCEPTABLE),
     ):
         for word in given:
             if word not in known:
-                raise UsageError(unknown(option.removeprefix("--"), word, known), where=option)
+                raise UsageError(
+                    unknown(kind, word, known), where=f"--{'accept' if kind == 'word' else kind}"
+                )
 
 
 def _check_records(recorded: Recorded, found: Analysis, asked: Publication) -> None:
