@@ -69,12 +69,6 @@ def publish(
     Example: `kvdyno publish quickstart --as quickstart --state "nothing else running"`
     """
     here = project(results=results)
-    request = pipeline.Request(experiment=experiment, profile=profile, runner=runner or "local")
-    recorded = pipeline.find_recorded(here, request, runner=runner, builds_of=builds_of)
-    found = pipeline.analyse(here, recorded.plan, records=recorded.records.values())
-    chosen = recorded.plan.experiment
-    again = commands_again(sys.argv[2:], plan=recorded.plan, found=found)
-    paths = pipeline.write_report(here, found, chosen, commands=again, partial=recorded.partial)
     asked = pipeline.Publication(
         name=name,
         state=state,
@@ -82,6 +76,12 @@ def publish(
         figures=dict(_figure(text) for text in figure or ()),
         accepted=tuple(accept or ()),
     )
+    request = pipeline.Request(experiment=experiment, profile=profile, runner=runner or "local")
+    recorded = pipeline.find_recorded(here, request, runner=runner, builds_of=builds_of)
+    found = pipeline.analyse(here, recorded.plan, records=recorded.records.values())
+    chosen = recorded.plan.experiment
+    again = commands_again(sys.argv[2:], plan=recorded.plan, found=found)
+    paths = pipeline.write_report(here, found, chosen, commands=again, partial=recorded.partial)
     folder = pipeline.publish(here, recorded, found, asked, drawn=paths.figures)
     documents = sorted(folder.glob("*.md"))
     pipeline.fill_prose(here, documents)

@@ -117,7 +117,7 @@ def test_texts_that_people_write_stay(sweep: Sweep, project: Project) -> None:
     folder = pipeline.publish(project, recorded, found, ASKED, drawn=())
     pipeline.fill_prose(project, [folder / "README.md"])
     text = (folder / "README.md").read_text()
-    assert "| LevelDB writes faster at every size | LevelDB / rocksdb: throughput of run ≥ 1 | 1" in text
+    assert "| LevelDB writes faster at every size | leveldb / rocksdb: throughput of run ≥ 1 | 1" in text
     assert "- Commit `0123456`; 3 repetitions;" in text
     (folder / "README.md").write_text("# My own\n")
     pipeline.publish(project, recorded, found, replace(ASKED, tables=("ratio",)), drawn=())
