@@ -64,8 +64,7 @@ format: venv  ## Rewrite the sources in the project's format
 	@git ls-files 'engines/*.cc' 'engines/*.h' | xargs .venv/bin/clang-format -i
 
 results: venv  ## Make every committed number again: tables from metrics, then the documents
-	@$(KVDYNO) derive
-	@git ls-files --cached --others --exclude-standard '*.md' | xargs $(KVDYNO) prose
+	@$(KVDYNO) derive && $(KVDYNO) prose
 
 simulations: venv  ## Run the seeded simulations behind results/ again (two minutes); then make results
 	@$(PY) results/truth/simulate.py

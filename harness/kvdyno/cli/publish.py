@@ -13,6 +13,7 @@ from kvdyno.errors import UsageError
 
 from .again import commands_again
 from .app import ProfileOption, RecordedRunnerOption, ResultsOption, app, console, project
+from .layout import counted
 
 
 @app.command(rich_help_panel="Publish")
@@ -63,8 +64,8 @@ def publish(
 ) -> None:
     """Make a sweep's numbers a folder below results/ that can be committed.
 
-    It gets all metrics, the tables, and origin.yaml: command, commit, machine, sweeps. Then `make results`
-    renders the documents.
+    It gets all metrics, the tables, and origin.yaml: command, commit, machine, sweeps. Documents with numbers
+    from it are rendered.
 
     Example: `kvdyno publish quickstart --as quickstart --state "nothing else running"`
     """
@@ -83,9 +84,10 @@ def publish(
     again = commands_again(sys.argv[2:], plan=recorded.plan, found=found)
     paths = pipeline.write_report(here, found, chosen, commands=again, partial=recorded.partial)
     folder = pipeline.publish(here, recorded, found, asked, drawn=paths.figures)
-    documents = sorted(folder.glob("*.md"))
-    pipeline.fill_prose(here, documents)
-    console.print(f"{folder}: look at README.md, then `make results` and commit", soft_wrap=True)
+    rendered = pipeline.fill_prose(here, pipeline.documents(here))
+    console.print(f"{folder}: {counted(found.runs_recorded, 'run')}", soft_wrap=True)
+    for document in rendered:
+        console.print(f"rendered {document}", soft_wrap=True)
 
 
 def _figure(text: str) -> tuple[str, Path]:
@@ -111,15 +113,22 @@ def derive() -> None:
 @app.command(rich_help_panel="Publish")
 def prose(
     documents: Annotated[
-        list[Path],
-        typer.Argument(metavar="FILE...", help="Markdown files.", exists=True, dir_okay=False),
-    ],
+        list[Path] | None,
+        typer.Argument(
+            metavar="FILE...",
+            help="Markdown files; all that have blocks if none is given.",
+            exists=True,
+            dir_okay=False,
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Render the numbers of documents from committed results: the blocks `<!-- from TEMPLATE -->`.
 
     Example: `kvdyno prose README.md docs/truth.md`
     """
-    changed = pipeline.fill_prose(project(), documents)
+    here = project()
+    changed = pipeline.fill_prose(here, documents or pipeline.documents(here))
     for document in changed:
         console.print(f"rendered {document}", soft_wrap=True)
     if not changed:

@@ -7,7 +7,7 @@ the machine itself.
 from kvdyno.runner import Frequency
 
 from .bundles import Imported, export_bundle, import_bundle
-from .committed import derive, origins
+from .committed import derive, documents, origins
 from .conclusions import analyse, compare, fill_prose, query, summarise, write_report
 from .machine import clean, examine
 from .planning import Request, demand_memory, make_plan
@@ -35,6 +35,7 @@ __all__ = [
     "corrupt",
     "demand_memory",
     "derive",
+    "documents",
     "examine",
     "export_bundle",
     "fill_prose",

@@ -23,6 +23,13 @@ def origins(project: Project) -> dict[Path, Origin]:
     return {path.parent: spec.read_origin(path) for path in found}
 
 
+def documents(project: Project) -> tuple[Path, ...]:
+    """The Markdown files of the checkout that have blocks rendered from results."""
+    places = ("*.md", "docs/**/*.md", "results/*/README.md", "results/*/*/README.md", "engines/**/*.md")
+    found = sorted(path for place in places for path in project.root.glob(place))
+    return tuple(path for path in found if "<!-- from " in path.read_text("utf-8"))
+
+
 def derived_tables(folder: Path, origin: Origin) -> Mapping[str, str]:
     """The tables that the folder's metrics give, by file name; none where it has no metrics."""
     from kvdyno import analysis, report
