@@ -20,7 +20,7 @@ ITS_ENGINES = --experiment $(EXPERIMENT) $(if $(ENGINES),--engines $(ENGINES))
 KVDYNO := .venv/bin/kvdyno
 PY := .venv/bin/python
 
-.PHONY: help experiment plan test test-cpp test-python lint tidy locks format prose sanitize aarch64 bench-driver bench-chunkstore bench-reads stress fuzz \
+.PHONY: help experiment plan test test-cpp test-python lint tidy locks format results simulations sanitize aarch64 bench-driver bench-chunkstore bench-reads stress fuzz \
         engines engines-ready ready-local engines-test images ready-docker harness-image clean-room packages venv build tests-built lock doctor clean distclean
 
 help:  ## List the targets
@@ -64,9 +64,12 @@ format: venv  ## Rewrite the sources in the project's format
 	@.venv/bin/ruff check --fix-only -q . && .venv/bin/ruff format -q .
 	@git ls-files 'engines/*.cc' 'engines/*.h' | xargs .venv/bin/clang-format -i
 
-prose: venv  ## Render the numbers and the picture in documents from committed results
-	@PYTHONPATH=. $(PY) results/quickstart/picture.py
-	@git ls-files '*.md' | xargs $(KVDYNO) prose
+results: venv  ## Make every committed number again: tables from metrics, then the documents
+	@$(KVDYNO) derive && PYTHONPATH=. $(PY) results/quickstart/picture.py && $(KVDYNO) prose
+
+simulations: venv  ## Run the seeded simulations behind results/ again (two minutes); then make results
+	@$(PY) results/truth/simulate.py
+	@$(PY) results/rows/simulated/simulate.py
 
 sanitize: packages  ## Build with sanitizers and run the C++ tests under them
 	@for preset in $(SANITIZERS); do \

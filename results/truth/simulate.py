@@ -3,7 +3,7 @@
 Writes simulated.csv beside itself: `finding`, `case`, `rule` ("before" or "now"), `value` (a share), `n`. The
 earlier rules are written down here, the present ones are the project's own functions. Seeded; a minute:
 
-    .venv/bin/python results/truth/simulate.py && make prose
+    .venv/bin/python results/truth/simulate.py && make results
 """
 
 from __future__ import annotations

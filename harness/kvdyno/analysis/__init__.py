@@ -1,4 +1,5 @@
-"""Records to conclusions: `analyse` for one experiment, `compare` for two sets of records.
+"""Records to conclusions: `analyse` for an experiment, `compare` for two sets, `analyse_metrics` for what is
+committed of them.
 
 Pure functions of records and of the files beside them. Each statistic lives in a module of its own that cites
 its source: frame, levels, estimate, ratios, verdicts, steady, histograms, series, events, claims.
@@ -6,35 +7,32 @@ its source: frame, levels, estimate, ratios, verdicts, steady, histograms, serie
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
 import pandas as pd
 
 from kvdyno.errors import StoreError
-from kvdyno.model.experiment import ClaimSpec, Experiment
+from kvdyno.model.experiment import Experiment
 from kvdyno.model.noise import HostNoise
 from kvdyno.model.point import Plan
 from kvdyno.model.record import Record
-from kvdyno.model.results import Analysis, Axis, Caution, resolve_label, select_rows
+from kvdyno.model.results import Analysis, Caution
 
 from . import cautions, design, facts, libraries
-from .along import ratios_along
-from .claims import Doubts, Evidence, judge_claims
+from .claims import judge_claims
+from .committed import analyse_metrics
 from .compare import compare
 from .derived import with_derived
-from .estimate import estimates
 from .files import event_table, percentile_table, series_tables
-from .frame import axes_of, label_of, latest, mark_headline, point_columns, tidy
+from .frame import axes_of, label_of, latest, tidy
 from .gauges import machine_cautions
-from .ratios import ratios_to
+from .judged import evidence as evidence_for
+from .judged import judge
 from .twins import noise_notes
 
-__all__ = ["analyse", "compare"]
-
-#: Where throughput is looked for: first the spans, whose time includes work left for later.
-_HEADLINE_PHASES = ("run", "build", "measure", "load")
+__all__ = ["analyse", "analyse_metrics", "compare", "tidy"]
 
 
 def analyse(
@@ -66,18 +64,15 @@ def analyse(
     names = [axis.name for axis in axes]
     told = {axis.name: axis.unit for axis in axes if len(axis.values) > 1}  # what a point's name needs
     frame = with_derived(tidy(used), experiment.metrics)
-    metric, phases = _headline(experiment, frame)
-    frame = mark_headline(frame, metric=metric, phases=phases, by=point_columns(names))
-    table = estimates(frame, by=point_columns(names))
-    judged = set(table.loc[table["headline"], "phase"])
-    baseline = resolve_label(experiment.baseline or str(frame["label"].iloc[0]), frame)
-    ratios = ratios_to(
+    judged = judge(
         frame,
         axes=names,
-        baselines=_baselines(experiment, baseline, frame),
-        metric=metric,
+        shown=(*experiment.figures, *experiment.tables),
+        claims=experiment.claims,
+        baseline=experiment.baseline,
         margin=experiment.same_within,
     )
+    frame, metric, ratios = judged.frame, judged.metric, judged.ratios
     planned = facts.planned(plan, axes=names)
     series, steadiness, series_cautions = series_tables(used, run_dirs=run_dirs, axes=names)
     events, event_cautions = event_table(used, run_dirs=run_dirs, axes=names)
@@ -85,25 +80,21 @@ def analyse(
     runner_named = {choice.label for choice in experiment.engines if choice.runner}
     doubted = partial(design.doubts, used, plan=plan, runner_named=runner_named)
     evidence = [
-        _evidence(spec, estimates=table, ratios=ratios.points, planned=planned, axes=axes, doubted=doubted)
-        if not spec.along
-        else _evidence_along(
-            spec, frame=frame, planned=planned, axes=axes, doubted=doubted, margin=experiment.same_within
-        )
+        evidence_for(spec, judged=judged, planned=planned, axes=axes, doubted=doubted)
         for spec in experiment.claims
     ]
-    wobbling = cautions.wobbling(_named(table, told), _named(steadiness, told), metric=metric)
+    wobbling = cautions.wobbling(_named(judged.estimates, told), _named(steadiness, told), metric=metric)
     return Analysis(
         experiment=experiment.name,
         profile=experiment.profile.name,
         axes=axes,
         contenders=facts.contenders(used),
-        baseline=baseline,
+        baseline=judged.baseline,
         headline_metric=metric,
-        headline_phases=tuple(phase for phase in phases if phase in judged),
+        headline_phases=judged.phases,
         same_within=experiment.same_within,
         frame=frame,
-        estimates=table,
+        estimates=judged.estimates,
         planned=planned,
         ratios=ratios.points,
         overall=ratios.overall,
@@ -135,71 +126,6 @@ def analyse(
         runs_ok=sum(record.status == "ok" for record in used),
         started_at=min(record.started_at for record in used),
         ended_at=max(record.ended_at for record in used),
-    )
-
-
-def _headline(experiment: Experiment, frame: pd.DataFrame) -> tuple[str, tuple[str, ...]]:
-    """Metric that points are judged by and the phases in which, best first: throughput, else what the first
-    figure or table shows.
-    """
-    measured = set(zip(frame["metric"], frame["phase"], strict=True))
-    usual = ("throughput", _HEADLINE_PHASES)
-    asked = [(figure.metric, (figure.phase,)) for figure in experiment.figures]
-    asked += [(spec.metric, (spec.phase,)) for spec in experiment.tables]
-    found = (
-        (metric, phases)
-        for metric, phases in [usual, *asked]
-        if any((metric, phase) in measured for phase in phases)
-    )
-    return next(found, usual)
-
-
-def _baselines(experiment: Experiment, baseline: str, frame: pd.DataFrame) -> list[str]:
-    """Every contender that something is compared with: by the experiment, a figure, a table or a claim."""
-    others = [figure.ratio_to for figure in experiment.figures]
-    others += [table.ratio_to for table in experiment.tables]
-    others += [claim.relative_to for claim in experiment.claims]
-    return [baseline, *(resolve_label(name, frame) for name in others if name)]
-
-
-def _evidence(
-    spec: ClaimSpec,
-    *,
-    estimates: pd.DataFrame,
-    ratios: pd.DataFrame,
-    planned: pd.DataFrame,
-    axes: Sequence[Axis],
-    doubted: Callable[..., Doubts],
-) -> Evidence:
-    """What a claim is judged by."""
-    covered, few_estimates, few_ratios = (
-        select_rows(rows, where=spec.where, axes=axes) for rows in (planned, estimates, ratios)
-    )
-    label = resolve_label(spec.engine, covered)
-    other = resolve_label(spec.relative_to, planned) if spec.relative_to else label
-    points = int((covered["label"] == label).sum())
-    return Evidence(few_estimates, few_ratios, planned=points, doubts=doubted(label=label, other=other))
-
-
-def _evidence_along(
-    spec: ClaimSpec,
-    *,
-    frame: pd.DataFrame,
-    planned: pd.DataFrame,
-    axes: Sequence[Axis],
-    doubted: Callable[..., Doubts],
-    margin: float,
-) -> Evidence:
-    """What a claim is judged by that compares two values of an axis."""
-    assert spec.steps is not None
-    axis, above, _ = spec.steps
-    covered, rows = (select_rows(table, where=spec.where, axes=axes) for table in (planned, frame))
-    label = resolve_label(spec.engine, covered)
-    own = rows[rows["label"] == label]
-    points = select_rows(covered[covered["label"] == label], where={axis: (above,)}, axes=axes)
-    doubts = doubted(label=label, other=label)
-    return Evidence(
-        own, ratios_along(own, spec, axes=axes, margin=margin), planned=len(points), doubts=doubts
     )
 
 

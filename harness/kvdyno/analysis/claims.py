@@ -192,8 +192,8 @@ class _Judged:
 
 
 def _p_of(values: Sequence[float | None], *, some: bool) -> float:
-    """The p-value of some value being shown is the smallest, times how many are known (Bonferroni). That of all
-    being shown is the largest; one that is not known shows nothing (intersection-union).
+    """The p-value of some of them being shown is the smallest, times how many are known (Bonferroni); that of
+    all being shown is the largest, where one that is not known shows nothing (intersection-union).
     """
     if not values:
         return math.nan

@@ -18,10 +18,11 @@ from kvdyno.model.record import CONCLUSIVE, Record
 
 #: What names a contender, before the grid's axes.
 IDENTITY = ("label", "engine", "preset")
-_MEASURED = ("run_id", "sweep_id", "repetition", "load", "status", "phase", "metric", "value", "unit")
+#: What follows the axes.
+MEASURED = ("run_id", "sweep_id", "repetition", "load", "status", "phase", "metric", "value", "unit")
 #: Columns that later stages add; an axis must not be called so.
 _RESERVED = frozenset(
-    (*IDENTITY, *_MEASURED, "point", "baseline", "n", "median", "low", "high", "ratio", "headline")
+    (*IDENTITY, *MEASURED, "point", "baseline", "n", "median", "low", "high", "ratio", "headline")
 )
 
 
@@ -84,7 +85,7 @@ def tidy(records: Sequence[Record]) -> pd.DataFrame:
     """
     names = axis_names(records)
     rows = [row for record in records for row in _rows(record, names)]
-    table = pd.DataFrame(rows, columns=[*IDENTITY, *names, *_MEASURED])
+    table = pd.DataFrame(rows, columns=[*IDENTITY, *names, *MEASURED])
     return table.astype({"value": "float64", "repetition": "int64", "load": "int64"})
 
 

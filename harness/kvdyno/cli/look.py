@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json as json_module
-from pathlib import Path
 from typing import Annotated
 
 import pandas as pd
@@ -114,24 +113,6 @@ def compare(
         print_json(_rows(compared.rows))
     else:
         pages.comparison(console, compared, metric=metric, phase=phase)
-
-
-@app.command(rich_help_panel="Look")
-def prose(
-    documents: Annotated[
-        list[Path],
-        typer.Argument(metavar="FILE...", help="Markdown files.", exists=True, dir_okay=False),
-    ],
-) -> None:
-    """Render the numbers of documents from committed results: the blocks `<!-- from TEMPLATE -->`.
-
-    Example: `kvdyno prose README.md docs/truth.md`
-    """
-    changed = pipeline.fill_prose(project(), documents)
-    for document in changed:
-        console.print(f"rendered {document}", soft_wrap=True)
-    if not changed:
-        console.print("nothing has changed")
 
 
 @app.command(rich_help_panel="Look")

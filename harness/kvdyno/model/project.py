@@ -73,6 +73,11 @@ class Project:
         return self.results / "hosts"
 
     @property
+    def committed(self) -> Path:
+        """Results that are in git, whatever folder others go to: one folder each, with an origin.yaml."""
+        return self.root / "results"
+
+    @property
     def reports(self) -> Path:
         """Made from records; can be deleted."""
         return self.results / "reports"

@@ -7,9 +7,11 @@ the machine itself.
 from kvdyno.runner import Frequency
 
 from .bundles import Imported, export_bundle, import_bundle
+from .committed import derive, documents, origins
 from .conclusions import analyse, compare, earlier, fill_prose, query, summarise, write_report
 from .machine import clean, examine
 from .planning import Request, demand_memory, make_plan
+from .publishing import Publication, publish
 from .recorded import Recorded, find_recorded
 from .rerun import Difference, Rerun, plan_again, rerun
 from .reuse import Reuse, SweepSettings, corrupt, look_up, remaining, reusable, stored
@@ -20,6 +22,7 @@ __all__ = [
     "Frequency",
     "Imported",
     "Observer",
+    "Publication",
     "Recorded",
     "Request",
     "Rerun",
@@ -31,6 +34,8 @@ __all__ = [
     "compare",
     "corrupt",
     "demand_memory",
+    "derive",
+    "documents",
     "earlier",
     "examine",
     "export_bundle",
@@ -40,7 +45,9 @@ __all__ = [
     "look_up",
     "make_plan",
     "new_sweep_id",
+    "origins",
     "plan_again",
+    "publish",
     "query",
     "remaining",
     "rerun",

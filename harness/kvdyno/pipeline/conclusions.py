@@ -18,6 +18,7 @@ from kvdyno.model.record import Record
 from kvdyno.model.results import Analysis, Comparison, Earlier, ReportPaths, Summary
 from kvdyno.store import RunIndex, RunStore
 
+from .committed import origins
 from .noise import host_noise
 
 _COMPARE = "kvdyno report --compare"
@@ -70,8 +71,9 @@ def fill_prose(project: Project, documents: Sequence[Path]) -> tuple[Path, ...]:
     from kvdyno.report import prose
 
     changed = []
+    known = origins(project)
     for document in documents:
-        text = prose.fill_blocks(document, root=project.root)
+        text = prose.fill_blocks(document, root=project.root, origins=known)
         if text != document.read_text("utf-8"):
             document.write_text(text, encoding="utf-8")
             changed.append(document)

@@ -12,12 +12,11 @@ from kvdyno.model.results import Analysis, Earlier, ReportPaths
 
 from .figures import check_figures, draw_figure
 from .html import render_html
+from .origins import first_texts
 from .summary import summarise
-from .tables import build_grid, headline_comparison, to_csv, to_latex, to_markdown
+from .tables import build_grid, claims_table, headline_comparison, to_csv, to_latex, to_markdown
 
-__all__ = ["check_figures", "summarise", "write_report"]
-
-_TABLE_FORMS = {"md": to_markdown, "tex": to_latex, "csv": to_csv}
+__all__ = ["check_figures", "csv_tables", "first_texts", "summarise", "write_report"]
 
 
 def write_report(
@@ -30,8 +29,9 @@ def write_report(
 ) -> ReportPaths:
     """Write `out`/report.html, `out`/figures/<id>.{pdf,svg,png} and `out`/tables/<id>.{md,tex,csv}.
 
-    Beside the tables, _overall.csv has ratios over all points and _points.csv those of each point. With
-    `earlier`, the page shows those records beside these, and _earlier.csv has all of that comparison.
+    Beside the tables, _overall.csv has ratios over all points, _points.csv those of each point, and
+    _claims.csv the verdicts. With `earlier`, the page shows those records beside these, and _earlier.csv has
+    all of that comparison.
 
     Figures and tables of which no record has a value are left out, and named instead. Each file appears whole
     or not at all.
@@ -59,25 +59,38 @@ def write_report(
         commands=commands,
         earlier=earlier,
     )
-    tables = [
-        _write(tables_folder / f"{grid.id}.{suffix}", form(grid))
+    texts = {
+        f"{grid.id}.{suffix}": form(grid)
         for grid in grids
-        for suffix, form in _TABLE_FORMS.items()
-    ]
-    # No table's id begins so.
-    comparisons = {"_overall": analysis.overall, "_points": headline_comparison(analysis)}
+        for suffix, form in {"md": to_markdown, "tex": to_latex}.items()
+    }
+    texts |= csv_tables(analysis, experiment.tables)
     if earlier:
-        comparisons["_earlier"] = earlier.comparison.rows
-    for name, table in comparisons.items():
-        if len(table):
-            text = table.to_csv(index=False, lineterminator="\n")
-            tables.append(_write(tables_folder / f"{name}.csv", text))
+        texts["_earlier.csv"] = earlier.comparison.rows.to_csv(index=False, lineterminator="\n")
+    tables = [_write(tables_folder / name, text) for name, text in texts.items()]
     return ReportPaths(
         html=_write(out / "report.html", page),
         figures=tuple(path for f in figures for path in (f.files.pdf, f.files.svg, f.files.png)),
         tables=tuple(tables),
         left_out=left_out,
     )
+
+
+def csv_tables(analysis: Analysis, specs: Sequence[TableSpec]) -> dict[str, str]:
+    """Tables for computing, by file name: those of the specifications that have a value, then _overall.csv,
+    _points.csv and _claims.csv where they have rows.
+    """
+    grids = (build_grid(spec, analysis) for spec in specs)
+    texts = {f"{grid.id}.csv": to_csv(grid) for grid in grids if grid is not None}
+    # No table's id begins so.
+    rest = {
+        "_overall.csv": analysis.overall,
+        "_points.csv": headline_comparison(analysis),
+        "_claims.csv": claims_table(analysis.claims),
+    }
+    return texts | {
+        name: table.to_csv(index=False, lineterminator="\n") for name, table in rest.items() if len(table)
+    }
 
 
 def _absence(what: str, spec: FigureSpec | TableSpec) -> str:

@@ -7,25 +7,30 @@ A document holds blocks:
     <!-- /from -->
 
 The template beside the data is a Jinja2 file. `cell("table.csv", workload="p", engine="chunkstore")` is one
-row of a CSV file in the template's folder, as the report's tables and `overall.csv` have them; it prints as
+row of a CSV file in the template's folder, as the report's tables and `_overall.csv` have them; it prints as
 "2.26 (2.05 to 2.48)". `rows("table.csv")` are all of them, and `pivot("table.csv", rows="workload",
-columns="engine")` is a Markdown table of cells.
+columns="engine")` is a Markdown table of cells. `origin()` is the folder's origin.yaml (model/origin.py),
+`origin("docker")` that of a folder in it; `made()` lists where its numbers are from.
 """
 
 from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError
 
 from kvdyno.errors import SpecError
+from kvdyno.model.origin import FILE as ORIGIN
+from kvdyno.model.origin import Origin
 from plots.units import quantity, three_digits
 
 from .markdown import pipe_table, plain
+from .origins import made_list
 
 _BLOCK = re.compile(r"(<!-- from (?P<source>[\w./-]+) -->\n)(?P<text>.*?)(<!-- /from -->)", re.DOTALL)
 _NUMBERS = ("value", "ratio", "median")
@@ -42,7 +47,9 @@ class Row:
         return self.columns[name]
 
     def __str__(self) -> str:
-        """The number with its interval: "2.26 (2.05 to 2.48)"; with its unit where it is no ratio."""
+        """Number and interval: "2.26 (2.05 to 2.48)"; with the unit where it is no ratio; "–" for none."""
+        if not self._main():
+            return "–"
         value = self._text(self._main())
         low, high = self.columns.get("low", ""), self.columns.get("high", "")
         return f"{value} ({self._text(low)} to {self._text(high)})" if low and high else value
@@ -65,18 +72,21 @@ class Row:
         return three_digits(float(number)) if unit in ("", "ratio") else quantity(float(number), unit)
 
 
-def fill_blocks(document: Path, *, root: Path) -> str:
-    """The document with every block rendered. Raises SpecError for a template or row that does not exist."""
+def fill_blocks(document: Path, *, root: Path, origins: Mapping[Path, Origin] = MappingProxyType({})) -> str:
+    """The document with every block rendered; `origins` by folder.
+
+    Raises SpecError for a template, row or origin that does not exist.
+    """
     text = document.read_text("utf-8")
     where = str(document)
 
     def rendered(block: re.Match[str]) -> str:
-        return block.group(1) + _render(root / block["source"], where=where) + block.group(4)
+        return block.group(1) + _render(root / block["source"], where=where, origins=origins) + block.group(4)
 
     return _BLOCK.sub(rendered, text)
 
 
-def _render(template: Path, *, where: str) -> str:
+def _render(template: Path, *, where: str, origins: Mapping[Path, Origin]) -> str:
     environment = Environment(
         loader=FileSystemLoader(template.parent),
         undefined=StrictUndefined,
@@ -87,7 +97,11 @@ def _render(template: Path, *, where: str) -> str:
     environment.globals |= {
         "cell": lambda table, **columns: _cell(folder / table, columns),
         "rows": lambda table, **columns: _rows(folder / table, columns),
-        "pivot": lambda table, *, rows, columns, **where: _pivot(folder / table, rows, columns, where=where),
+        "pivot": lambda table, *, rows, columns, **where: _pivot(
+            folder / table, _names(rows), _names(columns), where=where
+        ),
+        "origin": lambda inside="": _origin(folder / inside, origins),
+        "made": lambda inside="": made_list(_origin(folder / inside, origins)),
     }
     try:
         text = environment.get_template(template.name).render()
@@ -104,18 +118,31 @@ def _cell(table: Path, columns: dict[str, object]) -> Row:
     return found[0]
 
 
-def _pivot(table: Path, rows: str, columns: str, *, where: dict[str, object]) -> str:
+def _origin(folder: Path, origins: Mapping[Path, Origin]) -> Origin:
+    if folder not in origins:
+        raise SpecError(f"expected {ORIGIN}, found none", where=str(folder))
+    return origins[folder]
+
+
+def _names(columns: str | Sequence[str]) -> tuple[str, ...]:
+    return (columns,) if isinstance(columns, str) else tuple(columns)
+
+
+def _pivot(table: Path, rows: Sequence[str], columns: Sequence[str], *, where: Mapping[str, object]) -> str:
     """Names stand in the order in which the file has them; a cell that it lacks is empty."""
-    found = _rows(table, where, named=(rows, columns))
-    cells = {(row[rows], row[columns]): str(row) for row in found}
-    heads = list(dict.fromkeys(row[columns] for row in found))
-    names = dict.fromkeys(row[rows] for row in found)
-    lines = [[name, *(cells.get((name, head), "") for head in heads)] for name in names]
-    head, *body = ([plain(text) for text in line] for line in ([rows, *heads], *lines))
-    return "\n".join(pipe_table(head, body, names=1))
+    found = _rows(table, where, named=(*rows, *columns))
+    keyed = [
+        (tuple(row[name] for name in rows), ", ".join(row[name] for name in columns), row) for row in found
+    ]
+    cells = {(name, head): str(row) for name, head, row in keyed}
+    heads = list(dict.fromkeys(head for _, head, _ in keyed))
+    names = dict.fromkeys(name for name, _, _ in keyed)
+    lines = [[*name, *(cells.get((name, head), "") for head in heads)] for name in names]
+    head, *body = ([plain(text) for text in line] for line in ([*rows, *heads], *lines))
+    return "\n".join(pipe_table(head, body, names=len(rows)))
 
 
-def _rows(table: Path, columns: dict[str, object], *, named: Sequence[str] = ()) -> list[Row]:
+def _rows(table: Path, columns: Mapping[str, object], *, named: Sequence[str] = ()) -> list[Row]:
     """Those whose columns have these texts. Raises SpecError unless they and those `named` exist."""
     try:
         with table.open(encoding="utf-8", newline="") as stream:

@@ -16,7 +16,7 @@ from typing import Any
 import pandas as pd
 
 from kvdyno.model.experiment import AxisValue, TableSpec
-from kvdyno.model.results import Analysis, resolve_label
+from kvdyno.model.results import Analysis, ClaimPoint, ClaimResult, resolve_label
 from plots.units import axis_text, scale_for, status_text, three_digits
 
 from .failures import failed_points, with_losses
@@ -104,6 +104,24 @@ def headline_comparison(analysis: Analysis) -> pd.DataFrame:
     """The rows of `Analysis.ratios` that points are judged by, against the experiment's baseline."""
     rows = analysis.ratios[analysis.ratios["headline"]]
     return rows[(rows["baseline"] == analysis.baseline) & (rows["metric"] == analysis.headline_metric)]
+
+
+def claims_table(claims: Sequence[ClaimResult]) -> pd.DataFrame:
+    """A row per claim and point, with the claim's verdict; of a claim without points, a row without value."""
+    rows = [
+        (c.id, c.text, c.source, c.expected, c.verdict, c.why, *_claim_cells(point), c.unit)
+        for c in claims
+        for point in c.points or (None,)
+    ]
+    about = ("claim", "text", "source", "expected", "verdict", "why")
+    return pd.DataFrame(rows, columns=[*about, "point", "value", "low", "high", "n", "doubt", "unit"])
+
+
+def _claim_cells(point: ClaimPoint | None) -> tuple[object, ...]:
+    if point is None:
+        return "", None, None, None, 0, ""
+    where = " ".join(str(value) for value in point.axes.values())
+    return where, point.value, point.low, point.high, point.n, point.doubt
 
 
 def build_grid(spec: TableSpec, analysis: Analysis) -> Grid | None:

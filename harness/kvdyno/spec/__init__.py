@@ -1,6 +1,7 @@
 """Spec: reads experiment and profile files into checked, typed experiments. Knows no plan."""
 
 from .load import ExperimentSummary, engines_named, experiment_name, list_experiments, load_experiment
+from .origins import read_origin
 from .profiles import load_profiles
 
 __all__ = [
@@ -10,4 +11,5 @@ __all__ = [
     "list_experiments",
     "load_experiment",
     "load_profiles",
+    "read_origin",
 ]

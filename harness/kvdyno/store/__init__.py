@@ -3,6 +3,7 @@
 from .bundles import bundled, take_bundle, write_bundle
 from .index import RunIndex
 from .lock import LOCK_FILE, SweepLock, machine_lock
+from .metrics import read_metrics, write_metrics
 from .runs import CorruptRecord, RunStore, make_folder
 from .sweeps import SweepStore
 
@@ -16,6 +17,8 @@ __all__ = [
     "bundled",
     "machine_lock",
     "make_folder",
+    "read_metrics",
     "take_bundle",
     "write_bundle",
+    "write_metrics",
 ]

@@ -46,7 +46,7 @@ def test_a_report_has_every_form_of_every_figure_and_table(measured: Checkout) -
     assert answer.status == 0
     folder = measured.root / "results" / "reports" / "tiny-quick-uncapped"
     expected = {folder / f"{stem}.{form}" for stem, forms in FORMS.items() for form in forms}
-    expected |= {folder / "tables" / f"{name}.csv" for name in ("_overall", "_points")}
+    expected |= {folder / "tables" / f"{name}.csv" for name in ("_overall", "_points", "_claims")}
     named = {Path(path) for kind in ("figures", "tables") for path in answer.json[kind]}
     assert named == expected
     assert all(path.stat().st_size > 100 for path in expected)

@@ -23,7 +23,7 @@ from .conftest import Checkout
 
 COMMANDS = (
     *("plan", "run", "rerun", "report"),
-    *("show", "compare", "prose", "describe", "export", "import", "engines"),
+    *("show", "compare", "describe", "export", "import", "engines", "publish", "derive", "prose"),
     *("selftest", "doctor", "clean"),
 )
 

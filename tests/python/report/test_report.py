@@ -54,7 +54,7 @@ def test_every_figure_and_table_is_written(sweep: Sweep, paths: ReportPaths) -> 
     assert {p.suffix for p in paths.figures} == {".pdf", ".svg", ".png"}
     assert {p.name for p in paths.tables} == {
         *(f"{t.id}.{suffix}" for t in sweep.experiment.tables for suffix in ("md", "tex", "csv")),
-        *("_overall.csv", "_points.csv"),
+        *("_overall.csv", "_points.csv", "_claims.csv"),
     }
     folder = paths.html.parent
     assert not [p for p in folder.rglob("*") if p.name.endswith(".partial")]
@@ -261,7 +261,7 @@ def test_a_table_or_figure_that_nothing_measured_is_left_out(
     assert build_grid(experiment.tables[0], analysis) is None
     written = write_report(analysis, experiment, out=tmp_path, commands=())
     assert written.figures == ()
-    assert [path.name for path in written.tables] == ["_overall.csv", "_points.csv"]
+    assert [path.name for path in written.tables] == ["_overall.csv", "_points.csv", "_claims.csv"]
 
 
 def test_an_axis_that_a_figure_does_not_name_becomes_panels(analysis: Analysis, tmp_path: Path) -> None:

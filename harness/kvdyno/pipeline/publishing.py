@@ -1,0 +1,239 @@
+"""Publish: a sweep's numbers become a committed folder, with all that a reader needs to make them again."""
+
+from __future__ import annotations
+
+import datetime
+import io
+import re
+import shutil
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from ruamel.yaml import YAML
+
+from kvdyno.errors import StoreError, UsageError
+from kvdyno.model.experiment import ClaimSpec, Experiment, TableSpec
+from kvdyno.model.origin import FILE, Doubt, MachineWords, Origin, Questions
+from kvdyno.model.project import Project
+from kvdyno.model.results import Analysis
+from kvdyno.model.words import unknown
+from kvdyno.spec import read_origin
+from kvdyno.store import make_folder, write_metrics
+
+from .committed import check_folder, derived_tables
+from .recorded import Recorded
+
+#: What `publish` refuses unless it is accepted, and then states in origin.yaml.
+ACCEPTABLE = ("modified", "machines")
+
+#: Not one of the folders that git ignores.
+_NAME = re.compile(r"(?!(runs|sweeps|reports|hosts)(/|$))[a-z0-9][a-z0-9-]*(/[a-z0-9][a-z0-9-]*)?")
+_GIB = 1 << 30
+SpecT = TypeVar("SpecT", TableSpec, ClaimSpec)
+
+
+@dataclass(frozen=True)
+class Publication:
+    """What a person decides: the folder below results/, what else ran on the machine (`state`), which tables
+    (none named: all), where figures go (relative to the checkout), and what is accepted of ACCEPTABLE.
+    """
+
+    name: str
+    state: str
+    tables: tuple[str, ...] = ()
+    figures: Mapping[str, Path] = field(default_factory=dict)
+    accepted: tuple[str, ...] = ()
+
+
+def publish(
+    project: Project, recorded: Recorded, found: Analysis, asked: Publication, *, drawn: Sequence[Path]
+) -> Path:
+    """Write results/<name>/: metrics, origin.yaml, tables, and README.md with its templates if there is none.
+
+    `drawn` are the report's figures. Returns the folder. Raises UsageError for a wrong word, StoreError where
+    the records are not fit to be published, SpecError if the folder holds anything else or is too large.
+    """
+    experiment = recorded.plan.experiment
+    _check_words(asked, experiment)
+    _check_records(recorded, found, asked)
+    origin = _origin(recorded, found, asked)
+    folder = project.committed / asked.name
+    figures = {project.root / place: _figure(name, drawn) for name, place in asked.figures.items()}
+    make_folder(folder)
+    earlier = derived_tables(folder, read_origin(folder / FILE)) if (folder / FILE).exists() else {}
+    try:
+        write_metrics(folder / "metrics.parquet", found.frame.drop(columns="headline"))
+        (folder / FILE).write_text(_yaml(origin), encoding="utf-8")
+        for place, figure in figures.items():
+            shutil.copyfile(figure, place)
+        tables = _write_texts(folder, origin, earlier=earlier, title=experiment.title, name=asked.name)
+    except OSError as failure:
+        raise StoreError(
+            f"cannot write: {failure.strerror}", where=str(failure.filename or folder)
+        ) from failure
+    check_folder(folder, origin, derived=tables, root=project.root)
+    return folder
+
+
+def _write_texts(
+    folder: Path, origin: Origin, *, earlier: Collection[str], title: str, name: str
+) -> Mapping[str, str]:
+    """The derived tables, in place of `earlier` ones; texts that people write stay."""
+    from kvdyno import report
+
+    tables = derived_tables(folder, origin)
+    for path in folder.glob("*.csv"):
+        if path.name in earlier and path.name not in tables:
+            path.unlink()
+    for file, text in tables.items():
+        (folder / file).write_text(text, encoding="utf-8")
+    if not (folder / "README.md").exists():
+        first = report.first_texts(title, folder=f"results/{name}", origin=origin, tables=tables)
+        for file, text in first.items():
+            (folder / file).write_text(text, encoding="utf-8")
+    return tables
+
+
+def _check_words(asked: Publication, experiment: Experiment) -> None:
+    if not _NAME.fullmatch(asked.name):
+        raise UsageError(
+            f'expected a folder like "quickstart" or "quickstart/docker", found {asked.name!r}', where="--as"
+        )
+    for kind, given, known in (
+        ("table", asked.tables, [table.id for table in experiment.tables]),
+        ("figure", asked.figures, [figure.id for figure in experiment.figures]),
+        ("word", asked.accepted, ACCEPTABLE),
+    ):
+        for word in given:
+            if word not in known:
+                raise UsageError(
+                    unknown(kind, word, known), where=f"--{'accept' if kind == 'word' else kind}"
+                )
+
+
+def _check_records(recorded: Recorded, found: Analysis, asked: Publication) -> None:
+    """A reader must be able to measure the same again."""
+    name = recorded.plan.experiment.name
+    facts = [record.environment.facts for record in recorded.records.values()]
+    commits = sorted({str(each.get("kvdyno.commit") or "") for each in facts})
+    if recorded.partial or found.runs_recorded < found.runs_planned:
+        raise StoreError(
+            f"expected all {found.runs_planned} runs, found {found.runs_recorded}",
+            where=name,
+            remedy="run the experiment again: it resumes",
+        )
+    if len(commits) > 1 or not commits[0]:
+        raise StoreError(
+            f"expected records of one commit, found {', '.join(filter(None, commits)) or 'none'}",
+            where=name,
+            remedy=f"measure all of it with one commit: kvdyno run {name} --force",
+        )
+    if any(each.get("kvdyno.modified") is not False for each in facts) and "modified" not in asked.accepted:
+        raise StoreError(
+            f"expected records of a checkout without changes, found changes after {commits[0][:12]}",
+            where=name,
+            remedy="commit and measure again, or state it: --accept modified",
+        )
+    if len(found.machines) > 1 and "machines" not in asked.accepted:
+        hosts = ", ".join(machine.host_id for machine in found.machines)
+        raise StoreError(
+            f"expected records of one machine, found {hosts}",
+            where=name,
+            remedy="publish the sweep of one machine, or state it: --accept machines",
+        )
+
+
+def _origin(recorded: Recorded, found: Analysis, asked: Publication) -> Origin:
+    experiment = recorded.plan.experiment
+    records = list(recorded.records.values())
+    facts = found.machines[0].facts
+    runners = {record.runner.name for record in records}
+    words = ["kvdyno", "run", experiment.name, "--profile", experiment.profile.name]
+    modified = any(record.environment.facts.get("kvdyno.modified") is not False for record in records)
+    return Origin(
+        schema_version="kvdyno.origin/1",
+        question=" ".join((experiment.description or experiment.title).split()),
+        command=" ".join([*words, *(["--runner", "docker"] if runners == {"docker"} else [])]),
+        commit=str(facts["kvdyno.commit"]),
+        modified=modified,
+        date=datetime.date.fromisoformat(found.ended_at[:10]),
+        state=asked.state,
+        machines=tuple(machine_words(machine.facts) for machine in found.machines),
+        sweeps=tuple(sorted({record.sweep_id for record in records})),
+        runs=len(records),
+        repetitions=max(record.repetition for record in records),
+        figures=tuple(str(place) for place in asked.figures.values()),
+        metrics=_questions(found, experiment, asked),
+    )
+
+
+def machine_words(facts: Mapping[str, Any]) -> MachineWords:
+    """A machine from the facts of a record (docs/formats.md)."""
+    kernel = re.match(r"[\d.]*\d", str(facts.get("os.kernel") or ""))
+    memory = facts.get("memory.bytes")
+    device = str(facts.get("disk.model") or facts.get("disk.device"))
+    disk = "a virtual disk" if device.startswith(("vd", "xvd")) else device
+    return MachineWords(
+        virtual=bool(facts.get("os.virtualisation")),
+        cores=int(facts.get("cpu.logical") or 0),
+        memory=f"{memory / _GIB:.0f} GiB" if memory else "",
+        disk=f"{facts.get('disk.file_system')} on {disk}",
+        processor=str(facts.get("cpu.model") or ""),
+        system=str(facts.get("os.name") or ""),
+        kernel=f"Linux {kernel[0]}" if kernel else "",
+    )
+
+
+def _questions(found: Analysis, experiment: Experiment, asked: Publication) -> Questions:
+    tables = [table for table in experiment.tables if not asked.tables or table.id in asked.tables]
+    return Questions(
+        baseline=found.baseline,
+        same_within=found.same_within,
+        engines={each.label: each.version for each in found.contenders},
+        units={axis.name: axis.unit for axis in found.axes if axis.unit},
+        tables=tuple(_measured(table, found) for table in tables),
+        claims=tuple(_measured(claim, found) for claim in experiment.claims),
+        doubts=tuple(_doubts(found)),
+    )
+
+
+def _measured(spec: SpecT, found: Analysis) -> SpecT:
+    """The specification with its values of axes as the metrics have them, not at paper scale."""
+    scaled = {axis.name: axis.scaled for axis in found.axes}
+    filters = {"where": spec.where} | ({"along": spec.along} if isinstance(spec, ClaimSpec) else {})
+    update = {
+        key: {
+            axis: tuple(at for value in values for at in sorted(scaled[axis].get(value, ()), key=str))
+            if axis in scaled
+            else values
+            for axis, values in chosen.items()
+        }
+        for key, chosen in filters.items()
+    }
+    return spec.model_copy(update=update)
+
+
+def _doubts(found: Analysis) -> Iterator[Doubt]:
+    for claim in found.claims:
+        for point in claim.points:
+            if point.doubt:
+                yield Doubt(claim=claim.id, axes=dict(point.axes), reason=point.doubt)
+
+
+def _figure(name: str, drawn: Sequence[Path]) -> Path:
+    for path in drawn:
+        if path.name == f"{name}.svg":
+            return path
+    raise StoreError(f"no record has values for figure {name}", where="--figure")
+
+
+def _yaml(origin: Origin) -> str:
+    """As people write it; what has its default is left out."""
+    yaml = YAML()
+    yaml.default_flow_style = None
+    yaml.width = 110
+    text = io.StringIO()
+    yaml.dump(origin.model_dump(mode="json", exclude_defaults=True), text)
+    return re.sub(" +$", "", text.getvalue(), flags=re.MULTILINE)
