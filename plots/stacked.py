@@ -15,7 +15,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from . import Binding, OptionForms, TableKind, style
+from . import Binding, OptionForms, TableKind, scales, style
 from .units import axis_text
 
 TABLE: TableKind = "estimates"
@@ -36,8 +36,9 @@ def draw(table: pd.DataFrame, binding: Binding) -> Figure:
     stacks = list(style.looks(table, binding).items())
     handles: dict[str, Any] = {}
     heights = [_panel(axes, rows, binding, parts, stacks, handles) for axes, rows in panels]
-    for axes, _ in panels:  # one scale for all, so that panels can be compared
-        style.value_axis(axes, heights, binding, log=False, from_zero=True)
+    # One scale for all, so that panels can be compared.
+    shown = [scales.scaled(axes, heights, binding.unit) for axes, _ in panels]
+    scales.value_axes(shown, binding, log=False, from_zero=True)
     return style.finish(figure, binding, handles)
 
 

@@ -30,13 +30,14 @@ def test_a_window_has_fifty_intervals_or_as_many_as_cost_little(seconds: str, ex
 
 def test_a_window_that_ends_by_its_volume_is_sampled_by_the_time_that_it_may_take() -> None:
     short = TEXT.replace("[c]", "[a]").replace("seconds: 1s", "volume: 0.25, seconds: 1s")
-    assert interval(short) == "0.1"
-    assert interval(short.replace("0.25", "2")) == "0.5"
+    assert interval(short) == "0.2"
+    assert interval(short.replace("0.25", "1")) == "0.5"
+    assert interval(short.replace("0.25", "2")) is None
 
 
 def test_a_measured_load_is_sampled_too() -> None:
     load = TEXT.replace("[c]", "[load]")
-    assert interval(load) == "0.1"
+    assert interval(load) == "0.2"
     assert interval(load + "properties: {load.seconds: 1h}\n") is None
 
 
