@@ -67,5 +67,5 @@ def draw_panel(
     axes.set_xticks(range(len(groups)), [axis_text(v, unit) if binding.x else "" for v in groups])
     axes.tick_params(axis="x", length=0)
     axes.set_xlabel(binding.x or "")
-    if log:
-        axes.set_xlim(-0.5, len(groups) - 0.5)
+    side = 0.75 if len(groups) == 1 else 0.5  # one group alone is no wall
+    axes.set_xlim(-side, len(groups) - 1 + side)

@@ -40,6 +40,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 LINES = ("-", "--", ":", "-.")
 HATCHES = ("", "////", "....", "xxxx")
 INK, QUIET, RULE, PAPER = "#1F2328", "#59636E", "#D8DDE3", "#FFFFFF"
+_DARK_PAPER = "#0F1419"  # of a page on a dark screen
 #: Stalls have their cause's colour in every figure; a cause of another name is "other".
 CAUSES = {"memtable": "#56B4E9", "level 0": "#D55E00", "pending compaction": "#009E73", "other": "#7D7D7D"}
 _DELAY_STRENGTH, _STOP_STRENGTH = 0.3, 0.85
@@ -75,14 +76,14 @@ _RC: dict[str, Any] = {
     "lines.linewidth": 1.6,
     "lines.markersize": 5,
     "hatch.linewidth": 0.6,
-    "hatch.color": "white",
+    "hatch.color": PAPER,
     "legend.frameon": False,
     "legend.fontsize": 8.5,
 }
 
 
-#: Ids of title and caption in an SVG; the caption's goes on with "-" and its height in points. A page that
-#: has both as text leaves them out of its picture.
+#: How the ids of title and caption begin in an SVG; "-" and the height in points follow. A page that has both
+#: as text leaves them out of its picture.
 TITLE_ID, CAPTION_ID = "title", "caption"
 
 
@@ -154,11 +155,40 @@ def stall_look(name: str) -> dict[str, Any] | None:
     state, _, cause = name.partition(", ")
     if state.removesuffix("s") not in ("delay", "stop") or cause not in CAUSES:
         return None
-    stop = state.startswith("stop")
-    strength = _STOP_STRENGTH if stop else _DELAY_STRENGTH
-    red, green, blue = (1 - strength * (1 - part) for part in to_rgb(CAUSES[cause]))  # on white paper
-    hatch = "////" if stop else ""
-    return {"facecolor": to_hex((red, green, blue)), "hatch": hatch, "edgecolor": "white", "linewidth": 0}
+    state = state.removesuffix("s")
+    hatch = "////" if state == "stop" else ""
+    return {
+        "facecolor": _stall_colour(state, cause, PAPER),
+        "hatch": hatch,
+        "edgecolor": PAPER,
+        "linewidth": 0,
+    }
+
+
+def tones() -> dict[str, tuple[str, str]]:
+    """The colours that a dark screen needs otherwise, by name: on white paper, and there. Contenders' own
+    colours suit both.
+    """
+    found = {
+        "ink": (INK, "#E6EDF3"),
+        "quiet": (QUIET, "#9AA4AF"),
+        "rule": (RULE, "#2F3842"),
+        "paper": (PAPER, _DARK_PAPER),
+    }
+    for cause in CAUSES:
+        for state in ("delay", "stop"):
+            name = f"{state}-{cause}".replace(" ", "-")
+            found[name] = (_stall_colour(state, cause, PAPER), _stall_colour(state, cause, _DARK_PAPER))
+    return found
+
+
+def _stall_colour(state: str, cause: str, paper: str) -> str:
+    strength = _STOP_STRENGTH if state == "stop" else _DELAY_STRENGTH
+    mixed = (
+        (1 - strength) * ground + strength * part
+        for ground, part in zip(to_rgb(paper), to_rgb(CAUSES[cause]), strict=True)
+    )
+    return to_hex(tuple(mixed))
 
 
 def rows_of(table: pd.DataFrame, columns: Sequence[str], key: Sequence[Any]) -> pd.DataFrame:
@@ -174,6 +204,7 @@ def panels(table: pd.DataFrame, binding: Binding) -> tuple[Figure, list[tuple[Ax
     columns = list(binding.panels)
     keys = list(table[columns].drop_duplicates().itertuples(index=False, name=None)) if columns else []
     keys = keys or [()]
+    speaking = _speaking(table, columns)
     wide = columns_for(len(keys))
     high = math.ceil(len(keys) / wide)
     width = WIDTH if wide > 1 else _WIDTH_ALONE
@@ -182,10 +213,15 @@ def panels(table: pd.DataFrame, binding: Binding) -> tuple[Figure, list[tuple[Ax
     for place, key in enumerate(keys):
         axes = figure.add_subplot(high, wide, place + 1)
         if columns:
-            names = zip(columns, key, strict=True)
+            names = [(c, v) for c, v in zip(columns, key, strict=True) if c in speaking]
             axes.set_title(", ".join(panel_text(c, v, binding) for c, v in names))
         drawn.append((axes, rows_of(table, columns, key) if columns else table))
     return figure, drawn
+
+
+def _speaking(table: pd.DataFrame, columns: list[str]) -> list[str]:
+    """The columns that panels' names need: those that differ between panels, and the first at least."""
+    return [c for c in columns if table[c].nunique(dropna=False) > 1] or columns[:1]
 
 
 def columns_for(count: int) -> int:
@@ -220,7 +256,11 @@ def intervals(axes: Axes, spots: NDArray[np.float64], rows: pd.DataFrame, *, col
 
 
 def finish(figure: Figure, binding: Binding, handles: Mapping[str, Any]) -> Figure:
-    """Add title and legend above the panels and the caption below them; the figure grows by their height."""
+    """Add title and legend above the panels and the caption below them; the figure grows by their height.
+
+    What x is stands below the lowest panel of each column only.
+    """
+    _outer_labels(figure)
     named = {name: handle for name, handle in handles.items() if name}
     width = figure.get_figwidth()
     entry = _LEGEND_MARK + _LEGEND_LETTER * max(map(len, named), default=0)
@@ -239,7 +279,7 @@ def finish(figure: Figure, binding: Binding, handles: Mapping[str, Any]) -> Figu
     left = 0.06 / width
     if binding.title:
         text = figure.text(left, 1 - 0.05 / height, binding.title, fontsize=10.5, fontweight="bold", va="top")
-        text.set_gid(TITLE_ID)
+        text.set_gid(f"{TITLE_ID}-{round(72 * title)}")
     if caption:
         lines = "\n".join(caption)
         text = figure.text(left, 0.05 / height, lines, fontsize=7, color=QUIET, va="bottom", linespacing=1.25)
@@ -250,6 +290,17 @@ def finish(figure: Figure, binding: Binding, handles: Mapping[str, Any]) -> Figu
             bbox_to_anchor=(left, 1 - (title + 0.03) / height), columnspacing=1.6, handlelength=1.8,
         )  # fmt: skip
     return figure
+
+
+def _outer_labels(figure: Figure) -> None:
+    lowest: dict[int, Axes] = {}
+    for axes in figure.axes:
+        place = axes.get_subplotspec()
+        column = place.colspan.start if place else 0
+        if column in lowest:
+            lowest[column].set_xlabel("")
+        lowest[column] = axes
+    figure.align_ylabels()
 
 
 @styled

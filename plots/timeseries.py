@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
 
 from . import Binding, OptionForms, TableKind, scales, style
 
@@ -38,6 +39,7 @@ def draw(table: pd.DataFrame, binding: Binding) -> Figure:
                 handles.setdefault(look.name, line)
         axes.set_xlabel("time, s")
         axes.margins(x=0)
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda v, _: scales.trimmed(v)))
     shown = [scales.scaled(axes, rows["value"], binding.unit) for axes, rows in panels]
     scales.value_axes(shown, binding, log=False, from_zero=True)
     return style.finish(figure, binding, handles)

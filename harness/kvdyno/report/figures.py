@@ -70,8 +70,8 @@ def _too_few(table: pd.DataFrame) -> bool:
 def _nothing_to_see(spec: FigureSpec) -> str:
     """The caption of a figure over time that has none: why, and what would change that."""
     return (
-        f"Nothing is drawn: no run has more than one interval in its {spec.phase} phase, and one is no course "
-        "of time. A longer phase would show it, or a shorter driver property series.interval."
+        f"Nothing is drawn: no run has more than one interval in its {spec.phase} phase, which shows no "
+        "change over time. A longer phase would, or a shorter driver property series.interval."
     )
 
 
@@ -245,7 +245,8 @@ def _runs_caption(spec: FigureSpec, table: pd.DataFrame) -> str:
     lengths = table.groupby("run").size()
     alone = int((lengths == 1).sum())
     dots = f" {alone} of them have one interval, a dot." if alone else ""
-    return f"A line is one run of the {spec.phase} phase (n = {len(lengths)} runs), from its first interval.{dots}"
+    runs = f"n = {len(lengths)} run{'s' if len(lengths) > 1 else ''}"
+    return f"A line is one run of the {spec.phase} phase ({runs}), from its first interval.{dots}"
 
 
 def _losses(table: pd.DataFrame, analysis: Analysis) -> str:
