@@ -21,6 +21,7 @@ TABLE: TableKind = "estimates"
 OPTIONS: OptionForms = {"log": "flag"}
 
 _GROUP_WIDTH = 0.8
+_FEW = 4
 
 
 @style.styled
@@ -67,5 +68,5 @@ def draw_panel(
     axes.set_xticks(range(len(groups)), [axis_text(v, unit) if binding.x else "" for v in groups])
     axes.tick_params(axis="x", length=0)
     axes.set_xlabel(binding.x or "")
-    side = 0.75 if len(groups) == 1 else 0.5  # one group alone is no wall
+    side = 0.75 if len(groups) == 1 and len(looks) <= _FEW else 0.5  # few bars alone are no wall
     axes.set_xlim(-side, len(groups) - 1 + side)

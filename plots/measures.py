@@ -26,7 +26,7 @@ def draw(table: pd.DataFrame, binding: Binding) -> Figure:
     shown = []
     for axes, rows in panels:
         bars.draw_panel(axes, rows, binding, looks, handles, log=False)
-        units = rows["unit"].dropna()
-        shown.append(scales.scaled(axes, scales.extent(rows), str(units.iloc[0]) if len(units) else ""))
+        unit, measure = next(iter(rows["unit"].dropna()), ""), str(rows["measure"].iloc[0])
+        shown.append(scales.scaled(axes, scales.extent(rows), str(unit), measure))
     scales.value_axes(shown, replace(binding, label=""), log=False, from_zero=True)
     return style.finish(figure, binding, handles)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -19,21 +20,25 @@ from .units import scale_for, three_digits
 #: smallest mark would be lower than a thirtieth of the panel.
 LOG_FROM = 30
 _HEADROOM = 1.03  # of the value axis, above the largest value
+_LABEL_LETTERS = 30  # fit beside a panel
 _DENSE = (1, 2, 5)  # ticks of a decade where a panel shows less than LOG_FROM
 
 
 @dataclass(frozen=True)
 class Scaled:
-    """The axes of a panel, and what its scale has to hold: values with the ends of their intervals."""
+    """The axes of a panel, and what its scale has to hold: values with the ends of their intervals, and of
+    what, where panels differ in that.
+    """
 
     axes: Axes
     values: tuple[float, ...]
     unit: str
+    measure: str = ""
 
 
-def scaled(axes: Axes, values: Iterable[float], unit: str) -> Scaled:
+def scaled(axes: Axes, values: Iterable[float], unit: str, measure: str = "") -> Scaled:
     """The panel; values that are missing do not count."""
-    return Scaled(axes, tuple(float(v) for v in values if math.isfinite(v)), unit)
+    return Scaled(axes, tuple(float(v) for v in values if math.isfinite(v)), unit, measure)
 
 
 def extent(rows: pd.DataFrame) -> list[float]:
@@ -63,15 +68,15 @@ def placeable(rows: pd.DataFrame, *, log: bool) -> pd.DataFrame:
 
 
 def value_axes(panels: Sequence[Scaled], binding: Binding, *, log: bool, from_zero: bool) -> None:
-    """Label and ticks of the panels' axes of values. Neighbours in a row that show the same unit share the
-    unit's prefix, which stands with the label at the first of them.
+    """Label and ticks of the panels' axes of values. Neighbours in a row that show the same share the unit's
+    prefix, which stands with the label at the first of them.
     """
-    for (_, unit), group in itertools.groupby(panels, key=lambda panel: (_row(panel.axes), panel.unit)):
+    for _, group in itertools.groupby(panels, key=lambda panel: (_row(panel.axes), panel.measure)):
         neighbours = list(group)
         values = [v for panel in neighbours for v in panel.values]
-        divisor, spelled = scale_for(_typical(values, log=log), unit)
+        divisor, spelled = scale_for(_typical(values, log=log), neighbours[0].unit)
         label = ", ".join(part for part in (binding.label, spelled) if part)
-        neighbours[0].axes.set_ylabel(label)
+        neighbours[0].axes.set_ylabel("\n".join(textwrap.wrap(label, _LABEL_LETTERS)))
         for panel in neighbours:
             if binding.reference is not None:
                 panel.axes.axhline(binding.reference, color=QUIET, linewidth=0.9, linestyle="--", zorder=1)

@@ -31,8 +31,7 @@ def draw(table: pd.DataFrame, binding: Binding) -> Figure:
     figure, panels = style.panels(table, binding)
     parts = list(table["part"].drop_duplicates())
     if binding.options.get("share"):
-        whole = binding.label[:1].lower() + binding.label[1:]
-        binding = replace(binding, label=f"share of {whole}", unit="%")
+        binding = replace(binding, label="share of the whole", unit="%")
     stacks = list(style.looks(table, binding).items())
     handles: dict[str, Any] = {}
     heights = [_panel(axes, rows, binding, parts, stacks, handles) for axes, rows in panels]
@@ -98,7 +97,7 @@ def _stack(
     bottoms = np.cumsum(heights) - heights
     for number, part in enumerate(parts):
         looks = style.stall_look(part) or {
-            "facecolor": style.COLOURS[number % len(style.COLOURS)],
+            "facecolor": style.PARTS[number % len(style.PARTS)],
             "hatch": style.HATCHES[number % len(style.HATCHES)],
             "linewidth": 0,
         }

@@ -28,6 +28,8 @@ from . import Binding
 from .units import axis_text, status_text
 
 COLOURS = ("#3661C8", "#BF4A00", "#12A975", "#B578C7", "#B68804", "#3D95F2", "#4B803F", "#925669")
+#: Of the parts of a whole, which are no contenders; hatches tell them apart, too.
+PARTS = ("#56657B", "#9A8A9B", "#7A6C58", "#7F95A3", "#786488")
 #: Of verdicts, on white paper and on a dark screen: of what is better or higher, worse or lower, the same,
 #: and open. A word or a glyph repeats each.
 VERDICTS = {
@@ -184,11 +186,11 @@ def tones() -> dict[str, tuple[str, str]]:
 
 def _stall_colour(state: str, cause: str, paper: str) -> str:
     strength = _STOP_STRENGTH if state == "stop" else _DELAY_STRENGTH
-    mixed = (
+    red, green, blue = (
         (1 - strength) * ground + strength * part
         for ground, part in zip(to_rgb(paper), to_rgb(CAUSES[cause]), strict=True)
     )
-    return to_hex(tuple(mixed))
+    return to_hex((red, green, blue))
 
 
 def rows_of(table: pd.DataFrame, columns: Sequence[str], key: Sequence[Any]) -> pd.DataFrame:

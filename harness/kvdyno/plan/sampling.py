@@ -12,8 +12,8 @@ from .mix import record_bytes
 from .resolve import Resolved
 
 SAMPLES = 50  # intervals in a window, or more
-# Seconds. A sample takes the driver 0.7 ms of CPU time: at ten a second 0.4 % of two CPUs, which every engine
-# pays alike. Longer windows keep the driver's own interval, the longest.
+# Seconds. Samples read counters of engine and kernel: ten a second stay below a hundredth of a CPU, which every
+# engine pays alike. Long windows keep the driver's own interval, the longest.
 STEPS = (0.1, 0.2, 0.5)
 
 

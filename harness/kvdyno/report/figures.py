@@ -244,7 +244,7 @@ def _runs_caption(spec: FigureSpec, table: pd.DataFrame) -> str:
     """What the lines of every run are, and which runs have none."""
     lengths = table.groupby("run").size()
     alone = int((lengths == 1).sum())
-    dots = f" {alone} of them have one interval, a dot." if alone else ""
+    dots = f" {alone} of them {'has' if alone == 1 else 'have'} one interval, a dot." if alone else ""
     runs = f"n = {len(lengths)} run{'s' if len(lengths) > 1 else ''}"
     return f"A line is one run of the {spec.phase} phase ({runs}), from its first interval.{dots}"
 
