@@ -40,7 +40,7 @@ VERDICTS = {
 }
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 LINES = ("-", "--", ":", "-.")
-HATCHES = ("", "////", "....", "xxxx")
+HATCHES = ("", "////", "\\\\\\\\", "xxxx")
 INK, QUIET, RULE, PAPER = "#1F2328", "#59636E", "#D8DDE3", "#FFFFFF"
 _DARK_PAPER = "#0F1419"  # of a page on a dark screen
 #: Stalls have their cause's colour in every figure; a cause of another name is "other".

@@ -12,7 +12,7 @@ from .mix import record_bytes
 from .resolve import Resolved
 
 SAMPLES = 50  # intervals in a window, or more
-# Seconds. Samples read counters of engine and kernel: ten a second stay below a hundredth of a CPU, which every
+# Seconds. Samples read counters of engine and kernel: ten a second stay below a hundredth of a CPU, and every
 # engine pays alike. Long windows keep the driver's own interval, the longest.
 STEPS = (0.1, 0.2, 0.5)
 

@@ -18,6 +18,7 @@ _LINK = "{http://www.w3.org/1999/xlink}href"
 #: Pixels of the page that a point of the file takes, at least and at most: letters of 8 points stay legible.
 _SMALLEST, _LARGEST = 1.25, 1.7
 _LONG_NUMBER = re.compile(r"-?\d*\.\d{3,}")
+_COMMAND = re.compile(r" ?([A-Za-z]) ?")
 _WORDS = re.compile(rf"({TITLE_ID}|{CAPTION_ID})-(\d+)")
 _REFERENCE = re.compile(r"url\(#([^)]+)\)")
 
@@ -89,15 +90,27 @@ def _shorten(element: Xml.Element) -> None:
     for name in ("d", "x", "y", "width", "height", "transform"):
         if name in element.attrib:
             text = _LONG_NUMBER.sub(_rounded, element.attrib[name])
-            element.set(name, " ".join(text.split()))
+            element.set(name, _shorter_path(text) if name == "d" else " ".join(text.split()))
     for name in ("text", "tail"):
         if not (getattr(element, name) or "").strip():
             setattr(element, name, None)
 
 
+def _shorter_path(text: str) -> str:
+    """A path without commands that repeat the one before, and without the blanks beside commands."""
+    kept, last = [], ""
+    for token in text.split():
+        if token.isalpha() and token == last and token != "M":
+            continue
+        last = token if token.isalpha() else last
+        kept.append(token)
+    return _COMMAND.sub(r"\1", " ".join(kept))
+
+
 def _rounded(found: re.Match[str]) -> str:
     value = float(found[0])
-    return f"{value:.4g}" if abs(value) < 1 else f"{value:.2f}".rstrip("0").rstrip(".")
+    digits = 6 if abs(value) < 0.1 else 4 if abs(value) < 1 else 2
+    return f"{value:.{digits}f}".rstrip("0").rstrip(".")
 
 
 def _follow_scheme(element: Xml.Element, used: dict[str, tuple[str, str]]) -> None:
