@@ -51,6 +51,7 @@ _DELAY_STRENGTH, _STOP_STRENGTH = 0.3, 0.85
 WIDTH, _WIDTH_ALONE, _PANEL_HEIGHT = 9.3, 6.2, 2.35
 _COLUMNS = (2, 3, 4)  # of panels that fit into the width
 _TITLE_LINE, _LEGEND_LINE, _CAPTION_LINE, _CAPTION_EDGE = 0.27, 0.19, 0.13, 0.07
+_LEGEND_LINE_WIDTH = 1.6  # points, at least
 #: What a legend's entry takes beside its text, and what letters take: wide ones fit, too.
 _LEGEND_MARK, _LEGEND_LETTER, _CAPTION_LETTER = 0.5, 0.062, 0.053
 _RC: dict[str, Any] = {
@@ -287,10 +288,12 @@ def finish(figure: Figure, binding: Binding, handles: Mapping[str, Any]) -> Figu
         text = figure.text(left, 0.05 / height, lines, fontsize=7, color=QUIET, va="bottom", linespacing=1.25)
         text.set_gid(f"{CAPTION_ID}-{round(72 * bottom)}")
     if named:
-        figure.legend(
+        legend = figure.legend(
             list(named.values()), list(named), loc="upper left", ncols=columns, borderaxespad=0, borderpad=0,
             bbox_to_anchor=(left, 1 - (title + 0.03) / height), columnspacing=1.6, handlelength=1.8,
         )  # fmt: skip
+        for line in legend.get_lines():  # a thin line alone hardly shows its colour
+            line.set(linewidth=max(line.get_linewidth(), _LEGEND_LINE_WIDTH), alpha=1)
     return figure
 
 
