@@ -43,9 +43,9 @@ class Binding:
 
     `x`, `series` and `panels` are columns: where a point stands, what distinguishes marks (the first of them
     by colour, all of them in the legend), and what gets axes of its own. `label` and `unit` name the value,
-    `reference` is one to compare it with. `units` are the columns' own ("byte", "s"). `contenders` fixes the
-    colours: a value of the first series column has the same colour in every figure that names the same
-    contenders.
+    `reference` is one to compare it with. `units` are the columns' own ("byte", "s"). `contenders` fixes
+    order and colours: a value of the first series column has the same colour in every figure that names the
+    same contenders in the same order.
     """
 
     title: str = ""

@@ -1,8 +1,8 @@
 """Bars of a value at each x, one per series, with its interval.
 
 A point that has no value because its runs failed has the reason in its place; no bar is left out silently.
-Options: `log: true` draws values on a logarithmic scale, as dots: a bar's length means nothing
-where there is no zero.
+Values that span decades stand on a logarithmic scale, as dots: a bar's length means nothing where there is no
+zero. Options: `log` chooses the scale.
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from . import Binding, OptionForms, TableKind, style
+from . import Binding, OptionForms, TableKind, scales, style
 from .units import axis_text
 
 TABLE: TableKind = "estimates"
 OPTIONS: OptionForms = {"log": "flag"}
 
 _GROUP_WIDTH = 0.8
+_FEW = 4
 
 
 @style.styled
@@ -29,8 +30,11 @@ def draw(table: pd.DataFrame, binding: Binding) -> Figure:
     figure, panels = style.panels(table, binding)
     looks = style.looks(table, binding)
     handles: dict[str, Any] = {}
+    log = scales.logarithmic((rows for _, rows in panels), binding)
     for axes, rows in panels:
-        draw_panel(axes, rows, binding, looks, handles)
+        draw_panel(axes, rows, binding, looks, handles, log=log)
+    shown = [scales.scaled(axes, scales.extent(rows), binding.unit) for axes, rows in panels]
+    scales.value_axes(shown, binding, log=log, from_zero=True)
     return style.finish(figure, binding, handles)
 
 
@@ -40,10 +44,13 @@ def draw_panel(
     binding: Binding,
     looks: dict[tuple[object, ...], style.Look],
     handles: dict[str, Any],
+    *,
+    log: bool,
 ) -> None:
-    """Bars of one panel's rows, with axes; new names go into `handles`."""
+    """Bars of one panel's rows, or dots if `log`, with the axis of x; new names go into `handles`."""
+    rows = scales.placeable(rows, log=log)
     groups = list(rows[binding.x].drop_duplicates()) if binding.x else [""]
-    width, log = _GROUP_WIDTH / len(looks), bool(binding.options.get("log"))
+    width = _GROUP_WIDTH / len(looks)
     for place, (key, look) in enumerate(looks.items()):
         mine = style.rows_of(rows, binding.series, key)
         offset = (place - (len(looks) - 1) / 2) * width
@@ -61,5 +68,5 @@ def draw_panel(
     axes.set_xticks(range(len(groups)), [axis_text(v, unit) if binding.x else "" for v in groups])
     axes.tick_params(axis="x", length=0)
     axes.set_xlabel(binding.x or "")
-    tops = np.concatenate([rows["value"].to_numpy(), rows["high"].to_numpy()])
-    style.value_axis(axes, tops, binding, log=log, from_zero=True)
+    side = 0.75 if len(groups) == 1 and len(looks) <= _FEW else 0.5  # few bars alone are no wall
+    axes.set_xlim(-side, len(groups) - 1 + side)

@@ -1,8 +1,8 @@
 """Lines of a value over an axis of the grid, one per series, with intervals.
 
 Numbers that grow by factors (sizes, thread counts) stand on a logarithmic axis with their own values as
-ticks. A point whose runs all failed is a cross at the bottom with the reason. Options: `log: true` draws
-values on a logarithmic scale.
+ticks. A point whose runs all failed is a cross at the bottom with the reason. Values that span decades stand
+on a logarithmic scale. Options: `log` chooses the scale.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, NullLocator
 
-from . import Binding, OptionForms, TableKind, style
+from . import Binding, OptionForms, TableKind, scales, style
 from .units import axis_text
 
 TABLE: TableKind = "estimates"
@@ -32,10 +32,10 @@ def draw(table: pd.DataFrame, binding: Binding) -> Figure:
     figure, panels = style.panels(table, binding)
     looks = style.looks(table, binding)
     handles: dict[str, Any] = {}
-    for axes, rows in panels:
+    log = scales.logarithmic((rows for _, rows in panels), binding)
+    for axes, every in panels:
+        rows = scales.placeable(every, log=log)
         places = _x_axis(axes, rows, binding)
-        tops = np.concatenate([rows["value"].to_numpy(), rows["high"].to_numpy()])
-        log = bool(binding.options.get("log"))
         for key, look in looks.items():
             mine = style.rows_of(rows, binding.series, key)
             line = _line(axes, mine, [places[v] for v in mine[binding.x]], look)
@@ -43,7 +43,8 @@ def draw(table: pd.DataFrame, binding: Binding) -> Figure:
         # A place where no series has a value is shown, too: its reason stands there.
         axes.update_datalim([(place, 0) for place in places.values()], updatey=False)
         axes.autoscale_view(scaley=False)
-        style.value_axis(axes, tops, binding, log=log, from_zero=True)
+    shown = [scales.scaled(axes, scales.extent(rows), binding.unit) for axes, rows in panels]
+    scales.value_axes(shown, binding, log=log, from_zero=True)
     return style.finish(figure, binding, handles)
 
 
@@ -52,7 +53,7 @@ def _line(axes: Axes, rows: pd.DataFrame, spots: list[float], look: style.Look) 
     rows, x = rows.iloc[order], np.asarray(spots, dtype=float)[order]
     (line,) = axes.plot(
         x, rows["value"], color=look.colour, marker=look.marker, linestyle=look.line, label=look.name,
-        markeredgecolor="white", markeredgewidth=0.6,
+        markeredgecolor=style.PAPER, markeredgewidth=0.6,
     )  # fmt: skip
     style.intervals(axes, x, rows, colour=look.colour)
     style.absence(axes, x, rows, colour=look.colour, aside=7)

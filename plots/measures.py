@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
-from . import Binding, OptionForms, TableKind, bars, style
+from . import Binding, OptionForms, TableKind, bars, scales, style
 
 TABLE: TableKind = "estimates"
 OPTIONS: OptionForms = {"metrics": "words"}
@@ -23,8 +23,10 @@ def draw(table: pd.DataFrame, binding: Binding) -> Figure:
     figure, panels = style.panels(table, replace(binding, panels=("measure", *binding.panels)))
     looks = style.looks(table, binding)
     handles: dict[str, Any] = {}
+    shown = []
     for axes, rows in panels:
-        units = rows["unit"].dropna()
-        own = replace(binding, label="", unit=str(units.iloc[0]) if len(units) else "")
-        bars.draw_panel(axes, rows, own, looks, handles)
+        bars.draw_panel(axes, rows, binding, looks, handles, log=False)
+        unit, measure = next(iter(rows["unit"].dropna()), ""), str(rows["measure"].iloc[0])
+        shown.append(scales.scaled(axes, scales.extent(rows), str(unit), measure))
+    scales.value_axes(shown, replace(binding, label=""), log=False, from_zero=True)
     return style.finish(figure, binding, handles)

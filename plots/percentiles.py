@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullLocator
 
-from . import Binding, OptionForms, TableKind, style
+from . import Binding, OptionForms, TableKind, scales, style
 
 TABLE: TableKind = "percentiles"
 OPTIONS: OptionForms = {}
@@ -35,11 +35,14 @@ def draw(table: pd.DataFrame, binding: Binding) -> Figure:
             nines = _nines(mine["percentile"].to_numpy(dtype=float))
             (line,) = axes.plot(
                 nines, mine["value"], color=look.colour, linestyle=look.line, label=look.name,
-                marker=look.marker, markevery=0.2, markeredgecolor="white", markeredgewidth=0.6,
+                marker=look.marker, markevery=0.2, markeredgecolor=style.PAPER, markeredgewidth=0.6,
             )  # fmt: skip
             handles.setdefault(look.name, line)
         _tail_axis(axes, float(below["percentile"].max()) if len(below) else 99.0)
-        style.value_axis(axes, below["value"], binding, log=True, from_zero=False)
+    # One scale for all, so that panels can be compared.
+    every = table.loc[table["percentile"] < 100, "value"]
+    shown = [scales.scaled(axes, every, binding.unit) for axes, _ in panels]
+    scales.value_axes(shown, binding, log=True, from_zero=False)
     return style.finish(figure, binding, handles)
 
 

@@ -15,7 +15,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from . import Binding, OptionForms, TableKind, style
+from . import Binding, OptionForms, TableKind, scales, style
 from .units import axis_text
 
 TABLE: TableKind = "estimates"
@@ -31,13 +31,13 @@ def draw(table: pd.DataFrame, binding: Binding) -> Figure:
     figure, panels = style.panels(table, binding)
     parts = list(table["part"].drop_duplicates())
     if binding.options.get("share"):
-        whole = binding.label[:1].lower() + binding.label[1:]
-        binding = replace(binding, label=f"share of {whole}", unit="%")
+        binding = replace(binding, label="share of the whole", unit="%")
     stacks = list(style.looks(table, binding).items())
     handles: dict[str, Any] = {}
     heights = [_panel(axes, rows, binding, parts, stacks, handles) for axes, rows in panels]
-    for axes, _ in panels:  # one scale for all, so that panels can be compared
-        style.value_axis(axes, heights, binding, log=False, from_zero=True)
+    # One scale for all, so that panels can be compared.
+    shown = [scales.scaled(axes, heights, binding.unit) for axes, _ in panels]
+    scales.value_axes(shown, binding, log=False, from_zero=True)
     return style.finish(figure, binding, handles)
 
 
@@ -97,7 +97,7 @@ def _stack(
     bottoms = np.cumsum(heights) - heights
     for number, part in enumerate(parts):
         looks = style.stall_look(part) or {
-            "facecolor": style.COLOURS[number % len(style.COLOURS)],
+            "facecolor": style.PARTS[number % len(style.PARTS)],
             "hatch": style.HATCHES[number % len(style.HATCHES)],
             "linewidth": 0,
         }

@@ -1,7 +1,8 @@
-"""What all figures share: colours, marks, fonts, panels, axes, legends.
+"""What all figures share: colours, marks, fonts, panels, legends.
 
-Colours are Okabe and Ito's set for all kinds of colour vision ("Color Universal Design", 2008); marks, line
-styles and hatches repeat the distinction, so that a figure survives a black-and-white printer.
+Contenders' colours have a contrast of 3 or more to white paper and to a dark screen. The first four are far
+apart for all kinds of colour vision, all eight are distinct, and none is near a verdict's colour. Marks,
+line styles and hatches repeat the distinction, so that a figure survives a black-and-white printer.
 """
 
 from __future__ import annotations
@@ -21,25 +22,36 @@ from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.patheffects import withStroke
-from matplotlib.ticker import FuncFormatter, MultipleLocator, NullLocator
 from numpy.typing import NDArray
 
 from . import Binding
-from .units import axis_text, scale_for, status_text, three_digits
+from .units import axis_text, status_text
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#5F5F5F", "#8C6D1F")
+COLOURS = ("#3661C8", "#BF4A00", "#12A975", "#B578C7", "#B68804", "#3D95F2", "#4B803F", "#925669")
+#: The parts of a whole, which are no contenders; hatches distinguish them, too.
+PARTS = ("#56657B", "#9A8A9B", "#7A6C58", "#7F95A3", "#786488")
+#: Verdicts, on white paper and on a dark screen: what is better or higher, worse or lower, the same, and open.
+#: A word or a glyph repeats each.
+VERDICTS = {
+    "up": ("#5B2BD9", "#B9A5FF"),
+    "down": ("#B0123F", "#FF8FA9"),
+    "same": ("#3C4650", "#C3CCD6"),
+    "open": ("#6B7580", "#98A3AE"),
+}
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 LINES = ("-", "--", ":", "-.")
-HATCHES = ("", "////", "....", "xxxx")
-INK, QUIET, RULE = "#1F2328", "#59636E", "#D8DDE3"
+HATCHES = ("", "////", "\\\\\\\\", "xxxx")
+INK, QUIET, RULE, PAPER = "#1F2328", "#59636E", "#D8DDE3", "#FFFFFF"
+_DARK_PAPER = "#0F1419"  # of a page on a dark screen
 #: Stalls have their cause's colour in every figure; a cause of another name is "other".
 CAUSES = {"memtable": "#56B4E9", "level 0": "#D55E00", "pending compaction": "#009E73", "other": "#7D7D7D"}
 _DELAY_STRENGTH, _STOP_STRENGTH = 0.3, 0.85
 
-PANEL_WIDTH, PANEL_HEIGHT = 3.1, 2.35  # inches, as all that follow
-PANELS_A_ROW = 3
-_HEADROOM = 1.03  # of the value axis, above the largest value
+#: Inches, as all that follow: figures are as wide as a page, so that text has one size in all of them.
+WIDTH, _WIDTH_ALONE, _PANEL_HEIGHT = 9.3, 6.2, 2.35
+_COLUMNS = (2, 3, 4)  # of panels that fit into the width
 _TITLE_LINE, _LEGEND_LINE, _CAPTION_LINE, _CAPTION_EDGE = 0.27, 0.19, 0.13, 0.07
+_LEGEND_LINE_WIDTH = 1.6  # points, at least
 #: What a legend's entry takes beside its text, and what letters take: wide ones fit, too.
 _LEGEND_MARK, _LEGEND_LETTER, _CAPTION_LETTER = 0.5, 0.062, 0.053
 _RC: dict[str, Any] = {
@@ -67,10 +79,15 @@ _RC: dict[str, Any] = {
     "lines.linewidth": 1.6,
     "lines.markersize": 5,
     "hatch.linewidth": 0.6,
-    "hatch.color": "white",
+    "hatch.color": PAPER,
     "legend.frameon": False,
     "legend.fontsize": 8.5,
 }
+
+
+#: How the ids of title and caption begin in an SVG; "-" and the height in points follow. A page that has both
+#: as text leaves them out of its picture.
+TITLE_ID, CAPTION_ID = "title", "caption"
 
 
 @dataclass(frozen=True)
@@ -100,17 +117,24 @@ def styled(draw: Draw) -> Draw:
     return wrapped
 
 
+def colours(contenders: Iterable[str]) -> dict[str, str]:
+    """The colour of each contender, by its place among them, in figures and wherever else one is shown."""
+    return {label: COLOURS[place % len(COLOURS)] for place, label in enumerate(contenders)}
+
+
 def looks(table: pd.DataFrame, binding: Binding) -> dict[tuple[Any, ...], Look]:
     """The look of each series of the table, in the order of their colours.
 
-    The first series column chooses the colour and the marker: by its place among the sorted contenders, so
-    that it is the same in every figure. The other columns choose line style and hatch.
+    The first series column chooses the colour and the marker, by its place among the contenders, so that it
+    is the same in every figure; what is no contender follows them as the table has it. The other columns
+    choose line style and hatch.
     """
     if not binding.series:
         return {(): Look(binding.label, COLOURS[0], MARKERS[0], LINES[0], HATCHES[0])}
     columns = list(binding.series)
     keys = [tuple(row) for row in table[columns].drop_duplicates().itertuples(index=False, name=None)]
-    heads = sorted({str(key[0]) for key in keys} | set(binding.contenders))
+    heads = list(dict.fromkeys([*binding.contenders, *(str(key[0]) for key in keys)]))
+    chosen = colours(heads)
     tails = list(dict.fromkeys(key[1:] for key in keys))
     keys.sort(key=lambda key: (heads.index(str(key[0])), tails.index(key[1:])))
     found = {}
@@ -119,7 +143,7 @@ def looks(table: pd.DataFrame, binding: Binding) -> dict[tuple[Any, ...], Look]:
         names = (axis_text(v, binding.units.get(c, "")) for c, v in zip(columns, key, strict=True))
         found[key] = Look(
             name=", ".join(names),
-            colour=COLOURS[head % len(COLOURS)],
+            colour=chosen[heads[head]],
             marker=MARKERS[head % len(MARKERS)],
             line=LINES[tail % len(LINES)],
             hatch=HATCHES[tail % len(HATCHES)],
@@ -134,11 +158,40 @@ def stall_look(name: str) -> dict[str, Any] | None:
     state, _, cause = name.partition(", ")
     if state.removesuffix("s") not in ("delay", "stop") or cause not in CAUSES:
         return None
-    stop = state.startswith("stop")
-    strength = _STOP_STRENGTH if stop else _DELAY_STRENGTH
-    red, green, blue = (1 - strength * (1 - part) for part in to_rgb(CAUSES[cause]))  # on white paper
-    hatch = "////" if stop else ""
-    return {"facecolor": to_hex((red, green, blue)), "hatch": hatch, "edgecolor": "white", "linewidth": 0}
+    state = state.removesuffix("s")
+    hatch = "////" if state == "stop" else ""
+    return {
+        "facecolor": _stall_colour(state, cause, PAPER),
+        "hatch": hatch,
+        "edgecolor": PAPER,
+        "linewidth": 0,
+    }
+
+
+def tones() -> dict[str, tuple[str, str]]:
+    """The colours that a dark screen needs otherwise, by name: on white paper, and there. Contenders' own
+    colours suit both.
+    """
+    found = {
+        "ink": (INK, "#E6EDF3"),
+        "quiet": (QUIET, "#9AA4AF"),
+        "rule": (RULE, "#2F3842"),
+        "paper": (PAPER, _DARK_PAPER),
+    }
+    for cause in CAUSES:
+        for state in ("delay", "stop"):
+            name = f"{state}-{cause}".replace(" ", "-")
+            found[name] = (_stall_colour(state, cause, PAPER), _stall_colour(state, cause, _DARK_PAPER))
+    return found
+
+
+def _stall_colour(state: str, cause: str, paper: str) -> str:
+    strength = _STOP_STRENGTH if state == "stop" else _DELAY_STRENGTH
+    red, green, blue = (
+        (1 - strength) * ground + strength * part
+        for ground, part in zip(to_rgb(paper), to_rgb(CAUSES[cause]), strict=True)
+    )
+    return to_hex((red, green, blue))
 
 
 def rows_of(table: pd.DataFrame, columns: Sequence[str], key: Sequence[Any]) -> pd.DataFrame:
@@ -154,18 +207,37 @@ def panels(table: pd.DataFrame, binding: Binding) -> tuple[Figure, list[tuple[Ax
     columns = list(binding.panels)
     keys = list(table[columns].drop_duplicates().itertuples(index=False, name=None)) if columns else []
     keys = keys or [()]
-    wide = min(PANELS_A_ROW if len(keys) != 4 else 2, len(keys))
+    speaking = _speaking(table, columns)
+    wide = columns_for(len(keys))
     high = math.ceil(len(keys) / wide)
-    width = max(PANEL_WIDTH * wide, 1.7 * PANEL_WIDTH)
-    figure = Figure(figsize=(width, PANEL_HEIGHT * high), layout="constrained")
+    width = WIDTH if wide > 1 else _WIDTH_ALONE
+    figure = Figure(figsize=(width, _PANEL_HEIGHT * high), layout="constrained")
     drawn = []
     for place, key in enumerate(keys):
         axes = figure.add_subplot(high, wide, place + 1)
         if columns:
-            names = zip(columns, key, strict=True)
+            names = [(c, v) for c, v in zip(columns, key, strict=True) if c in speaking]
             axes.set_title(", ".join(panel_text(c, v, binding) for c, v in names))
         drawn.append((axes, rows_of(table, columns, key) if columns else table))
     return figure, drawn
+
+
+def _speaking(table: pd.DataFrame, columns: list[str]) -> list[str]:
+    """The columns that panels' names need: those that differ between panels, and the first at least."""
+    return [c for c in columns if table[c].nunique(dropna=False) > 1] or columns[:1]
+
+
+def columns_for(count: int) -> int:
+    """How many of `count` panels stand side by side: no lone one in the last row and few empty places where
+    the page's width allows it, and about as many rows as columns.
+    """
+
+    def cost(wide: int) -> tuple[bool, int, int]:
+        high = math.ceil(count / wide)
+        empty = high * wide - count
+        return high > 1 and empty == wide - 1, 2 * empty + abs(high - wide), -wide
+
+    return min((wide for wide in _COLUMNS if wide <= count), key=cost, default=1)
 
 
 def panel_text(column: str, value: Any, binding: Binding) -> str:
@@ -173,29 +245,6 @@ def panel_text(column: str, value: Any, binding: Binding) -> str:
     text = axis_text(value, binding.units.get(column, ""))
     plain_number = isinstance(value, (int, float)) and not binding.units.get(column)
     return f"{column} {text}" if plain_number else text
-
-
-def value_axis(axes: Axes, values: Iterable[float], binding: Binding, *, log: bool, from_zero: bool) -> None:
-    """Label and ticks of the value axis, in the unit that suits the largest value."""
-    finite = [v for v in values if math.isfinite(v)]
-    if binding.reference is not None:
-        axes.axhline(binding.reference, color=QUIET, linewidth=0.9, linestyle="--", zorder=1)
-    divisor, unit = scale_for(max(map(abs, finite), default=1.0) or 1.0, binding.unit)
-    place = axes.get_subplotspec()
-    first = place is None or place.is_first_col()
-    axes.set_ylabel(", ".join(part for part in (binding.label if first else "", unit) if part))
-    if log:
-        axes.set_yscale("log")
-        axes.yaxis.set_minor_locator(NullLocator())
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda v, _: trimmed(v / divisor)))
-        return
-    step = nice_step(max(finite, default=1.0) / divisor)
-    axes.yaxis.set_major_locator(MultipleLocator(step * divisor))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda v, _: trimmed(v / divisor)))
-    if from_zero:
-        axes.set_ylim(bottom=0)
-        # Autoscaling leaves room in proportion to the values' spread: too little above a flat line.
-        axes.set_ylim(top=max(axes.get_ylim()[1], _HEADROOM * max(finite, default=0)))
 
 
 def intervals(axes: Axes, spots: NDArray[np.float64], rows: pd.DataFrame, *, colour: str = INK) -> None:
@@ -209,31 +258,20 @@ def intervals(axes: Axes, spots: NDArray[np.float64], rows: pd.DataFrame, *, col
     )  # fmt: skip
 
 
-def nice_step(largest: float) -> float:
-    """A round distance between ticks, for four to eight of them up to `largest`."""
-    if largest <= 0:
-        return 1.0
-    raw = largest / 6
-    power = 10.0 ** math.floor(math.log10(raw))
-    return next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= raw * 0.999)
-
-
-def trimmed(value: float) -> str:
-    """A tick's text: three digits without trailing zeros."""
-    text = three_digits(value)
-    return text.rstrip("0").rstrip(".") if "." in text else text
-
-
 def finish(figure: Figure, binding: Binding, handles: Mapping[str, Any]) -> Figure:
-    """Add title and legend above the panels and the caption below them; the figure grows by their height."""
+    """Add title and legend above the panels and the caption below them; the figure grows by their height.
+
+    What x is stands below the lowest panel of each column only.
+    """
+    _outer_labels(figure)
     named = {name: handle for name, handle in handles.items() if name}
     width = figure.get_figwidth()
     entry = _LEGEND_MARK + _LEGEND_LETTER * max(map(len, named), default=0)
     columns = max(1, min(len(named), int(width / entry)))
-    lines = math.ceil(len(named) / columns)
+    rows = math.ceil(len(named) / columns)
     caption = textwrap.wrap(binding.caption, max(20, int(width / _CAPTION_LETTER)))
     title = _TITLE_LINE if binding.title else 0.0
-    top = title + lines * _LEGEND_LINE + 0.05
+    top = title + rows * _LEGEND_LINE + 0.05
     bottom = _CAPTION_EDGE + len(caption) * _CAPTION_LINE if caption else 0.0
     body = figure.get_figheight()
     height = body + top + bottom
@@ -243,16 +281,38 @@ def finish(figure: Figure, binding: Binding, handles: Mapping[str, Any]) -> Figu
         engine.set(rect=(0, bottom / height, 1, body / height))
     left = 0.06 / width
     if binding.title:
-        figure.text(left, 1 - 0.05 / height, binding.title, fontsize=10.5, fontweight="bold", va="top")
+        text = figure.text(left, 1 - 0.05 / height, binding.title, fontsize=10.5, fontweight="bold", va="top")
+        text.set_gid(f"{TITLE_ID}-{round(72 * title)}")
     if caption:
-        text = "\n".join(caption)
-        figure.text(left, 0.05 / height, text, fontsize=7, color=QUIET, va="bottom", linespacing=1.25)
+        lines = "\n".join(caption)
+        text = figure.text(left, 0.05 / height, lines, fontsize=7, color=QUIET, va="bottom", linespacing=1.25)
+        text.set_gid(f"{CAPTION_ID}-{round(72 * bottom)}")
     if named:
-        figure.legend(
+        legend = figure.legend(
             list(named.values()), list(named), loc="upper left", ncols=columns, borderaxespad=0, borderpad=0,
             bbox_to_anchor=(left, 1 - (title + 0.03) / height), columnspacing=1.6, handlelength=1.8,
         )  # fmt: skip
+        for line in legend.get_lines():  # a thin line alone hardly shows its colour
+            line.set(linewidth=max(line.get_linewidth(), _LEGEND_LINE_WIDTH), alpha=1)
     return figure
+
+
+def _outer_labels(figure: Figure) -> None:
+    lowest: dict[int, Axes] = {}
+    for axes in figure.axes:
+        place = axes.get_subplotspec()
+        column = place.colspan.start if place else 0
+        if column in lowest:
+            lowest[column].set_xlabel("")
+        lowest[column] = axes
+    figure.align_ylabels()
+
+
+@styled
+def blank(table: pd.DataFrame, binding: Binding) -> Figure:
+    """A figure without panels: its title, and a caption with the reason."""
+    del table
+    return finish(Figure(figsize=(WIDTH, 0.05), layout="constrained"), binding, {})
 
 
 def absence(
@@ -269,4 +329,4 @@ def absence(
             xytext=(-aside, 3), textcoords="offset points", rotation=90, ha="center", va="bottom", fontsize=7,
             color=colour, zorder=5,
         )  # fmt: skip
-        text.set_path_effects([withStroke(linewidth=2.5, foreground="white")])
+        text.set_path_effects([withStroke(linewidth=2.5, foreground=PAPER)])

@@ -24,7 +24,7 @@ from matplotlib.patheffects import withStroke
 
 from kvdyno.model.figure_options import words_of
 
-from . import Binding, OptionForms, TableKind, style
+from . import Binding, OptionForms, TableKind, scales, style
 from .units import status_text, word_text
 
 TABLE: TableKind = "timeline"
@@ -77,7 +77,7 @@ def draw(table: pd.DataFrame, binding: Binding) -> Figure:
 
 def _stack(heights: list[float]) -> tuple[Figure, list[Axes]]:
     """Axes of these heights above one another, as wide as a report; time is written below the last."""
-    size = (style.PANEL_WIDTH * style.PANELS_A_ROW, sum(heights) + 0.25 * len(heights) + _TIME)
+    size = (style.WIDTH, sum(heights) + 0.25 * len(heights) + _TIME)
     figure = Figure(figsize=size, layout="constrained")
     grid = figure.add_gridspec(len(heights), 1, height_ratios=heights)
     panels: list[Axes] = []
@@ -126,7 +126,8 @@ def _panel(
     if len(values):
         (line,) = axes.plot(values["elapsed"], values["value"], color=style.INK, linewidth=0.9, zorder=3)
         handles.setdefault(binding.label, line)
-    style.value_axis(axes, [top], replace(binding, label=""), log=False, from_zero=False)
+    shown = [scales.scaled(axes, [top], binding.unit)]
+    scales.value_axes(shown, replace(binding, label=""), log=False, from_zero=False)
     axes.set(xlim=(0, end), ylim=(-inch * _depth(lanes), top))
     axes.set_yticks([tick for tick in axes.get_yticks() if 0 <= tick <= top])
     axes.yaxis.label.set_y(1 - _BODY / 2 / (_BODY + _depth(lanes)))
@@ -135,7 +136,7 @@ def _panel(
         axes.axhline(0, color=style.QUIET, linewidth=0.7, zorder=4)
     for status in rows.loc[rows["status"] != "ok", "status"]:
         text = axes.text(end / 2, top / 2, f"× {status_text(status)}", ha="center", va="center")
-        text.set_path_effects([withStroke(linewidth=3, foreground="white")])
+        text.set_path_effects([withStroke(linewidth=3, foreground=style.PAPER)])
 
 
 def _shade(

@@ -37,6 +37,7 @@ DRAIN = "drain"
 CAP = "memory.cap"
 SEED = "seed"
 MIX_SEED = "mix.seed"
+SERIES_INTERVAL = "series.interval"
 
 # The phase in which an engine finishes its work: without it, aged data would be half-finished.
 SETTLE = "settle"

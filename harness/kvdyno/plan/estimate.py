@@ -83,6 +83,11 @@ def expected_seconds(resolved: Resolved, *, dataset: Dataset | None, loaded_byte
     return START_SECONDS + copied / COPY_BYTES_PER_SECOND + phases
 
 
+def window_seconds(resolved: Resolved, *, loaded_bytes: int) -> float:
+    """What a run measures: its load, or the phase after it. 0: nothing that a length is known of."""
+    return _loading_seconds(resolved, loaded_bytes) if resolved.measures_load else _measure_seconds(resolved)
+
+
 def expected_disk_bytes(resolved: Resolved, *, loaded_bytes: int) -> int:
     """The run's own store: what was loaded, and what is written before compaction removes old versions.
 

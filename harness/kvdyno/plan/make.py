@@ -20,6 +20,7 @@ from .identity import point_identity, point_slug, with_distinct_slugs
 from .order import order_runs
 from .phases import with_ends
 from .resolve import Resolved, resolve
+from .sampling import with_sampling
 from .upstream import check_upstream
 
 
@@ -65,12 +66,12 @@ def _resolved(
     combination: Mapping[str, AxisValue],
     project: Project,
 ) -> Resolved:
-    """The combination with its records counted, and an end to each phase."""
+    """The combination with its records counted, an end to each phase, and its series' interval."""
     resolved = resolve(experiment, choice=choice, engine=engine, combination=combination, project=project)
     records = record_count(resolved, where=str(experiment.path))
     if records is not None:
         resolved = replace(resolved, properties={**resolved.properties, RECORDS: str(records)})
-    resolved = with_ends(resolved, experiment=experiment, records=records)
+    resolved = with_sampling(with_ends(resolved, experiment=experiment, records=records))
     if engine.external and not resolved.measures_load:
         note = check_upstream(resolved.properties, label=choice.label, experiment=experiment)
         resolved = replace(resolved, notes=(*resolved.notes, note))

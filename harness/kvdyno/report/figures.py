@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from kvdyno.errors import SpecError, StoreError
 from kvdyno.model.experiment import FigureSpec
 from kvdyno.model.figure_options import option_mistake, words_of
 from kvdyno.model.results import Analysis, resolve_label
+from plots import style
 
 from .failures import failed_points, with_losses
 from .single_runs import timeline_caption, timeline_rows
@@ -46,11 +47,32 @@ def draw_figure(spec: FigureSpec, analysis: Analysis, *, folder: Path) -> Drawn 
     named = [name for name in (spec.x, *spec.series, *spec.panels) if name]
     table = _without_gaps(table, _columns(named))
     binding = bind(spec, analysis, table)
+    draw = kind.draw
+    if _too_few(table):
+        binding, draw = replace(binding, caption=_nothing_to_see(spec)), style.blank
     try:
-        files = plots.save(kind.draw(table, binding), folder / spec.id)
+        files = plots.save(draw(table, binding), folder / spec.id)
     except OSError as error:
         raise StoreError(f"cannot write figure {spec.id!r}: {error.strerror}", where=str(folder)) from error
     return Drawn(spec, binding.title, binding.caption, files)
+
+
+def _too_few(table: pd.DataFrame) -> bool:
+    """Whether a table over time has no run with two values, nor an event: no line, nothing beside it."""
+    if "run" not in table:
+        return False
+    values = table[table["value"].notna()]
+    events = "layer" in table and (table["layer"] != "value").any()
+    failed = "status" in table and (table["status"] != "ok").any()
+    return not (events or failed) and int(values.groupby("run").size().max()) < 2
+
+
+def _nothing_to_see(spec: FigureSpec) -> str:
+    """The caption of a figure over time that has none: why, and what would change that."""
+    return (
+        f"Nothing is drawn: no run has more than one interval in its {spec.phase} phase, which shows no "
+        "change over time. A longer phase would, or a shorter driver property series.interval."
+    )
 
 
 def _with_all_axes(spec: FigureSpec, table: pd.DataFrame, analysis: Analysis) -> FigureSpec:
@@ -179,9 +201,13 @@ _TABLES = {
 
 
 def _in_axis_order(table: pd.DataFrame, analysis: Analysis) -> pd.DataFrame:
-    """Rows in the order of the grid: the first axis slowest, values as the experiment lists them."""
-    keys = {f"_{a.name}": table[a.name].map({v: i for i, v in enumerate(a.values)}) for a in analysis.axes}
-    ordered = table.assign(**keys).sort_values(list(keys), kind="stable") if keys else table
+    """Rows in the order of the grid: the first axis slowest, values and contenders as the experiment lists
+    them.
+    """
+    orders = [(a.name, a.values) for a in analysis.axes]
+    orders.append(("label", tuple(c.label for c in analysis.contenders)))
+    keys = {f"_{name}": table[name].map({v: i for i, v in enumerate(order)}) for name, order in orders}
+    ordered = table.assign(**keys).sort_values(list(keys), kind="stable")
     return ordered.drop(columns=list(keys)).reset_index(drop=True)
 
 
@@ -196,17 +222,31 @@ def _caption(spec: FigureSpec, table: pd.DataFrame, analysis: Analysis) -> str:
     if "layer" in table:
         return timeline_caption(spec, table, analysis)
     if "run" in table:
-        return f"Every run of the {spec.phase} phase ({table['run'].nunique()} runs)."
+        return _runs_caption(spec, table)
     counts = table["n"].dropna().astype(int)
     n = f"n = {counts.min()}" if counts.min() == counts.max() else f"n = {counts.min()} to {counts.max()}"
     if "percentile" in table:
-        return f"Percentiles of all operations of a point's repetitions together ({n})."
+        return (
+            f"A line is the latency of all operations of a point's repetitions together ({n}); each further "
+            f"nine of the percentile has the same width. Phase: {spec.phase}."
+        )
+    absent = " ×: no value, and why." if table["value"].isna().any() else ""
     if spec.ratio_to:
-        marks = f"; error bars: {ratio_interval_words(table['method'])}" if counts.max() > 1 else ""
-        return f"Ratios within a repetition ({n}){marks}. Phase: {spec.phase}."
+        bars = f"; error bars: {ratio_interval_words(table['method'])}" if counts.max() > 1 else ""
+        return f"Marks are ratios within a repetition ({n}){bars}. Phase: {spec.phase}.{absent}"
+    mark = "Each part is a median" if spec.kind == "stacked" else "Marks are medians"
     without = spec.kind == "stacked" or counts.max() == 1
-    marks = "" if without else f"; error bars: {interval_words(table['method'])}"
-    return f"Medians over repetitions ({n}){marks}. Phase: {spec.phase}."
+    bars = "" if without else f"; error bars: {interval_words(table['method'])}"
+    return f"{mark} over repetitions ({n}){bars}. Phase: {spec.phase}.{absent}"
+
+
+def _runs_caption(spec: FigureSpec, table: pd.DataFrame) -> str:
+    """What the lines of every run are, and which runs have none."""
+    lengths = table.groupby("run").size()
+    alone = int((lengths == 1).sum())
+    dots = f" {alone} of them {'has' if alone == 1 else 'have'} one interval, a dot." if alone else ""
+    runs = f"n = {len(lengths)} run{'s' if len(lengths) > 1 else ''}"
+    return f"A line is one run of the {spec.phase} phase ({runs}), from its first interval.{dots}"
 
 
 def _losses(table: pd.DataFrame, analysis: Analysis) -> str:

@@ -38,7 +38,7 @@ def timeline_rows(spec: FigureSpec, analysis: Analysis) -> pd.DataFrame:
 
 def timeline_caption(spec: FigureSpec, table: pd.DataFrame, analysis: Analysis) -> str:
     """Which run is shown, what the drawing cannot show, and what no events are known of."""
-    said = [f"Repetition {_repetition(spec)} of each point, {spec.phase} phase."]
+    said = [f"The line is repetition {_repetition(spec)} of each point, {spec.phase} phase."]
     marked = words_of(spec.options.get("mark", ()))
     if not marked and not spec.options.get("stalls", True):
         return said[0]

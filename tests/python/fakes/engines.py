@@ -80,6 +80,7 @@ YCSB_PROPERTIES = (
     option("data.dir", "text", ""),
     option("output.dir", "text", ""),
     option("progress.fd", "integer", "-1", least=-1),
+    option("series.interval", "seconds", "1s", least=0.05),
 )
 
 #: A driver that ages data, and draws each repetition's operations with a seed of its own.

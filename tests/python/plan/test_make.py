@@ -60,6 +60,7 @@ def test_a_point_at_paper_scale_and_at_a_64th() -> None:
         "warmup.seconds": "1",
         "drain": "true",
         "memory.cap": str(256 << 20),
+        "series.interval": "0.1",
     }
     assert quick.phases == ("warmup", "measure", "drain")
     assert quick.axes["engine"] == "rocksdb"

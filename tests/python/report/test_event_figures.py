@@ -123,14 +123,14 @@ def test_the_figure_names_the_run_that_failed_and_engines_without_events(
     drawn = draw_figure(timeline(mark=["compaction"], causes=["level0"]), analysis, folder=tmp_path)
     assert drawn is not None
     assert drawn.spec.panels == ("label", "dataset")
-    assert drawn.caption.startswith("Repetition 1 of each point, measure phase.")
+    assert drawn.caption.startswith("The line is repetition 1 of each point, measure phase.")
     assert "No events are known of LevelDB." in drawn.caption
     assert "No compaction has the cause level0." in drawn.caption
     rows = timeline_rows(timeline(), analysis)
     assert list(rows.loc[rows["status"] != "ok", "status"]) == ["out_of_memory"]
     plain = draw_figure(timeline(stalls=False), analysis, folder=tmp_path)
     assert plain is not None
-    assert plain.caption == "Repetition 1 of each point, measure phase."
+    assert plain.caption == "The line is repetition 1 of each point, measure phase."
 
 
 def test_a_repetition_that_never_ran_is_noted_in_its_place(

@@ -225,7 +225,7 @@ def test_a_figure_may_show_ratios(analysis: Analysis, tmp_path: Path) -> None:
     spec = FigureSpec(id="f", kind="lines", x="dataset", panels=("workload",), ratio_to="rocksdb")
     drawn = draw_figure(spec, analysis, folder=tmp_path)
     assert drawn is not None
-    assert "Ratios within a repetition (n = 3); error bars: 95 % intervals" in drawn.caption
+    assert "Marks are ratios within a repetition (n = 3); error bars: 95 % intervals" in drawn.caption
     svg = html.unescape(drawn.files.svg.read_text("utf-8"))
     assert "Throughput over RocksDB's" in svg
     assert "LevelDB" in svg
