@@ -30,7 +30,7 @@ from .units import axis_text, status_text
 COLOURS = ("#3661C8", "#BF4A00", "#12A975", "#B578C7", "#B68804", "#3D95F2", "#4B803F", "#925669")
 #: The parts of a whole, which are no contenders; hatches distinguish them, too.
 PARTS = ("#56657B", "#9A8A9B", "#7A6C58", "#7F95A3", "#786488")
-#: Verdicts, on white paper and on a dark screen: what is better or higher, worse or lower, the same, and open.
+#: Verdicts on white paper and on a dark screen: what is better or higher, worse or lower, the same, open.
 #: A word or a glyph repeats each.
 VERDICTS = {
     "up": ("#5B2BD9", "#B9A5FF"),

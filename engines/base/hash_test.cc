@@ -15,6 +15,13 @@ TEST(Hash64, DependsOnTheBytesAlone) {
   EXPECT_EQ(Hash64(std::string_view(text).substr(1)), Hash64("0123456789abcdef"));
 }
 
+// Filters that are stored depend on it.
+TEST(Hash64, StaysAsItIs) {
+  EXPECT_EQ(Hash64(""), 0x247c67d4fab4e199U);
+  EXPECT_EQ(Hash64("user0000000012"), 0x7310cf8c125a0772U);
+  EXPECT_EQ(Hash64("0123456789abcdef"), 0xd9f592703dabbedaU);
+}
+
 TEST(Hash64, DistinguishesLengthsOfZeros) {
   std::set<uint64_t> hashes;
   for (size_t length = 0; length < 200; ++length) hashes.insert(Hash64(std::string(length, '\0')));

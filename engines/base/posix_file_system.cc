@@ -62,7 +62,9 @@ class PosixFileSystem final : public FileSystem {
     if (!opened.open()) return ErrnoStatus("open", path, errno);
     uint64_t size = 0;
     if (Status status = SizeOf(path, opened, &size); !status.ok()) return status;
-    *file = std::make_unique<PosixRandomAccessFile>(path, std::move(opened), size, direct);
+    const size_t alignment = direct ? DirectAlignmentOf(opened) : 1;
+    *file =
+        std::make_unique<PosixRandomAccessFile>(path, std::move(opened), size, direct, alignment);
     return Status::Ok();
   }
 

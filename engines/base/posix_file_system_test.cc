@@ -284,6 +284,31 @@ TEST_F(PosixFileSystemTest, AsksForAlignmentOfDirectTransfers) {
   EXPECT_EQ(in->Read(0, kBlock, blocks.data() + 1, &read).code(), Code::kInvalidArgument);
 }
 
+TEST_P(ReadAndWrite, ReadsInUnitsOfItsAlignment) {
+  const AlignedBuffer written = Blocks(3);
+  Write(Path("f"), {written.data(), 3 * kBlock});
+  std::unique_ptr<RandomAccessFile> in;
+  ASSERT_TRUE(files_->OpenForRead(Path("f"), GetParam(), &in).ok());
+  const size_t unit = in->alignment();
+  EXPECT_EQ(kDirectAlignment % unit, 0u);
+  EXPECT_EQ(unit == 1, !in->direct());
+  AlignedBuffer buffer(4 * kBlock);
+  std::vector<FileRead> reads;
+  for (size_t i = 1; i <= 3; ++i) {
+    size_t read = 0;
+    ASSERT_TRUE(in->Read(i * unit, kBlock, buffer.data() + unit, &read).ok());
+    ASSERT_EQ(read, kBlock);
+    EXPECT_EQ(std::memcmp(buffer.data() + unit, written.data() + i * unit, kBlock), 0);
+    reads.push_back({in.get(), i * unit, unit, buffer.data() + i * unit, 0, Status::Ok()});
+  }
+  files_->ReadTogether(&reads);
+  for (const FileRead& read : reads) {
+    ASSERT_TRUE(read.status.ok()) << read.status.ToString();
+    ASSERT_EQ(read.read, unit);
+    EXPECT_EQ(std::memcmp(read.buffer, written.data() + read.offset, unit), 0);
+  }
+}
+
 TEST_F(PosixFileSystemTest, MappingSurvivesReopening) {
   constexpr size_t kSize = size_t{256} * 1024;
   {

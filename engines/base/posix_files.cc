@@ -2,8 +2,10 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <bit>
 #include <vector>
 
 #include "posix_error.h"
@@ -14,14 +16,17 @@ namespace {
 constexpr mode_t kFileMode = 0644;
 constexpr size_t kZerosAtOnce = size_t{1} << 20;
 
-bool Aligned(uint64_t value) { return value % kDirectAlignment == 0; }
-bool Aligned(const void* address) { return Aligned(reinterpret_cast<uintptr_t>(address)); }
-size_t AlignedDown(size_t value) { return value - value % kDirectAlignment; }
+// Offset, length and address.
+bool Aligned(uint64_t offset, size_t length, const char* address, size_t alignment) {
+  return (offset | length | reinterpret_cast<uintptr_t>(address)) % alignment == 0;
+}
+size_t AlignedDown(size_t value, size_t alignment) { return value - value % alignment; }
 
-Status Misaligned(std::string_view call, const std::string& path, uint64_t offset, size_t length) {
+Status Misaligned(std::string_view call, const std::string& path, uint64_t offset, size_t length,
+                  size_t alignment) {
   return Status::InvalidArgument(std::string(call) + " " + path +
                                  ": expected offset, length and address aligned to " +
-                                 std::to_string(kDirectAlignment) + ", got offset " +
+                                 std::to_string(alignment) + ", got offset " +
                                  std::to_string(offset) + ", length " + std::to_string(length));
 }
 
@@ -51,9 +56,29 @@ Descriptor OpenMaybeDirect(const std::string& path, int flags, bool* direct) {
   return open(0);
 }
 
+// A page of the file system is no measure: a device of 512-byte blocks reads seven of them as well,
+// where the blocks of a table lie in two pages. Only the kernel knows what lies below the file.
+size_t DirectAlignmentOf(const Descriptor& file) {
+#ifdef STATX_DIOALIGN
+  struct statx asked = {};
+  if (::statx(file.get(), "", AT_EMPTY_PATH, STATX_DIOALIGN, &asked) == 0 &&
+      (asked.stx_mask & STATX_DIOALIGN) != 0) {
+    const size_t alignment = std::max(asked.stx_dio_mem_align, asked.stx_dio_offset_align);
+    if (std::has_single_bit(alignment) && alignment <= kDirectAlignment) return alignment;
+  }
+#else
+  static_cast<void>(file);
+#endif
+  return kDirectAlignment;
+}
+
 PosixRandomAccessFile::PosixRandomAccessFile(std::string path, Descriptor file, uint64_t size,
-                                             bool direct)
-    : path_(std::move(path)), file_(std::move(file)), size_(size), direct_(direct) {
+                                             bool direct, size_t alignment)
+    : path_(std::move(path)),
+      file_(std::move(file)),
+      size_(size),
+      alignment_(alignment),
+      direct_(direct) {
   if (!direct) ::posix_fadvise(file_.get(), 0, 0, POSIX_FADV_RANDOM);
 }
 
@@ -61,8 +86,8 @@ Status PosixRandomAccessFile::Read(uint64_t offset, size_t length, char* buffer,
                                    size_t* read) const {
   *read = 0;
   bool as_direct = direct();
-  if (as_direct && !(Aligned(offset) && Aligned(length) && Aligned(buffer))) {
-    return Misaligned("read", path_, offset, length);
+  if (as_direct && !Aligned(offset, length, buffer, alignment_)) {
+    return Misaligned("read", path_, offset, length, alignment_);
   }
   size_t done = 0;
   while (done < length) {
@@ -78,9 +103,9 @@ Status PosixRandomAccessFile::Read(uint64_t offset, size_t length, char* buffer,
     if (got < 0) return ErrnoStatus("pread", path_, offset + done, errno);
     const size_t reached = done + static_cast<size_t>(got);
     // A direct read goes on at an aligned place; one that brings less than a block has met the end.
-    const bool ends =
-        got == 0 || offset + reached >= size_ || (as_direct && AlignedDown(reached) == done);
-    done = as_direct && !ends ? AlignedDown(reached) : reached;
+    const bool ends = got == 0 || offset + reached >= size_ ||
+                      (as_direct && AlignedDown(reached, alignment_) == done);
+    done = as_direct && !ends ? AlignedDown(reached, alignment_) : reached;
     if (ends) break;
   }
   *read = done;
@@ -91,8 +116,8 @@ PosixWritableFile::PosixWritableFile(std::string path, Descriptor file, bool ali
     : path_(std::move(path)), file_(std::move(file)), aligned_(aligned), direct_(direct) {}
 
 Status PosixWritableFile::Append(std::string_view bytes) {
-  if (aligned_ && !(Aligned(bytes.size()) && Aligned(bytes.data()))) {
-    return Misaligned("append", path_, size_, bytes.size());
+  if (aligned_ && !Aligned(0, bytes.size(), bytes.data(), kDirectAlignment)) {
+    return Misaligned("append", path_, size_, bytes.size(), kDirectAlignment);
   }
   size_t done = 0;
   while (done < bytes.size()) {
@@ -106,7 +131,8 @@ Status PosixWritableFile::Append(std::string_view bytes) {
     }
     if (put < 0) return ErrnoStatus("pwrite", path_, size_ + done, errno);
     const size_t reached = done + static_cast<size_t>(put);
-    const size_t next = direct_ && reached < bytes.size() ? AlignedDown(reached) : reached;
+    const size_t next =
+        direct_ && reached < bytes.size() ? AlignedDown(reached, kDirectAlignment) : reached;
     if (next == done) {
       return Status::IoError("pwrite " + path_ + " at offset " + std::to_string(size_ + done) +
                              ": expected " + std::to_string(bytes.size() - done) +

@@ -40,19 +40,25 @@ class Descriptor {
 // Opens with O_DIRECT where *direct asks for it, or without, with *direct cleared, where the file
 // system has no such thing. Not open on failure; errno has the reason.
 Descriptor OpenMaybeDirect(const std::string& path, int flags, bool* direct);
+// What direct input from the file asks for, as RandomAccessFile::alignment().
+size_t DirectAlignmentOf(const Descriptor& file);
 
 class PosixRandomAccessFile final : public RandomAccessFile {
  public:
-  PosixRandomAccessFile(std::string path, Descriptor file, uint64_t size, bool direct);
+  // `alignment`: of direct reads.
+  PosixRandomAccessFile(std::string path, Descriptor file, uint64_t size, bool direct,
+                        size_t alignment);
   Status Read(uint64_t offset, size_t length, char* buffer, size_t* read) const override;
   uint64_t size() const override { return size_; }
   bool direct() const override { return direct_.load(std::memory_order_relaxed); }
+  size_t alignment() const override { return direct() ? alignment_ : 1; }
   int descriptor() const { return file_.get(); }
 
  private:
   const std::string path_;
   const Descriptor file_;
   const uint64_t size_;
+  const size_t alignment_;
   // Cleared by the first read that turns out to be impossible directly.
   mutable std::atomic<bool> direct_;
 };

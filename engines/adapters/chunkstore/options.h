@@ -110,6 +110,12 @@ struct Options {
          .min = 256,
          .max = kMiB,
          .shapes_data = true});
+    table->Real(
+        "table_filter_bits", &store.table_filter_bits,
+        {.effect = "Bits per key of a table's Bloom filter, held in memory with its index. 10 "
+                   "save 99 of 100 reads for keys that are not there; 0: no filter.",
+         .max = 32,
+         .shapes_data = true});
   }
 
   void DescribeLogs(OptionTable* table) {

@@ -61,6 +61,7 @@ TEST_F(ChunkOptions, ReachTheStruct) {
        {"log_lookup", "bloom"},
        {"bloom_split", "4"},
        {"bloom_bits", "12.5"},
+       {"table_filter_bits", "8"},
        {"log_limit", "2MiB"},
        {"direct_io", "false"},
        {"checkpoint_interval", "500ms"},
@@ -74,6 +75,7 @@ TEST_F(ChunkOptions, ReachTheStruct) {
   EXPECT_EQ(resolved.log_lookup, chunkstore::LogLookup::kBloom);
   EXPECT_EQ(resolved.bloom_split, 4);
   EXPECT_EQ(resolved.bloom_bits, 12.5);
+  EXPECT_EQ(resolved.table_filter_bits, 8);
   EXPECT_EQ(resolved.log_limit, 2 * kMiB);
   EXPECT_EQ(resolved.munk_log_limit, chunkstore::Options::kAuto);
   EXPECT_FALSE(resolved.direct_io);

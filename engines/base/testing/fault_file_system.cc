@@ -44,6 +44,7 @@ class FaultFileSystem::State::Reading final : public RandomAccessFile {
   }
   uint64_t size() const override { return base_->size(); }
   bool direct() const override { return base_->direct(); }
+  size_t alignment() const override { return base_->alignment(); }
 
  private:
   const std::shared_ptr<State> state_;

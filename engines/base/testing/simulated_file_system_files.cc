@@ -6,17 +6,15 @@
 namespace kvdyno::testing {
 namespace {
 
-bool Aligned(uint64_t value) { return value % kDirectAlignment == 0; }
-
 Status CheckAligned(const char* call, const std::string& path, uint64_t offset, uint64_t length,
-                    const char* address) {
+                    const char* address, size_t alignment) {
   const auto place = reinterpret_cast<uintptr_t>(address);
-  if (Aligned(offset) && Aligned(length) && Aligned(place)) return Status::Ok();
+  if ((offset | length | place) % alignment == 0) return Status::Ok();
   return Status::InvalidArgument(Complaint(
       call, path,
-      "expected offset, length and address aligned to " + std::to_string(kDirectAlignment) +
+      "expected offset, length and address aligned to " + std::to_string(alignment) +
           ", got offset " + std::to_string(offset) + ", length " + std::to_string(length) +
-          ", address " + std::to_string(place % kDirectAlignment) + " beyond an aligned one"));
+          ", address " + std::to_string(place % alignment) + " beyond an aligned one"));
 }
 
 // A sync during which the power goes has written something; the loss that follows decides of the
@@ -52,12 +50,10 @@ SimulatedRandomAccessFile::SimulatedRandomAccessFile(std::shared_ptr<SimulatedDi
 Status SimulatedRandomAccessFile::Read(uint64_t offset, size_t length, char* buffer,
                                        size_t* read) const {
   *read = 0;
-  if (direct_) {
-    Status status = CheckAligned("read", open_.path, offset, length, buffer);
-    if (!status.ok()) return status;
-  }
+  Status status = CheckAligned("read", open_.path, offset, length, buffer, alignment());
+  if (!status.ok()) return status;
   const std::lock_guard guard(open_.disk->mutex);
-  Status status = open_.disk->CheckPower("read", open_.path, open_.power_on);
+  status = open_.disk->CheckPower("read", open_.path, open_.power_on);
   if (status.ok()) *read = open_.node->content.Read(offset, length, buffer);
   return status;
 }
@@ -76,7 +72,8 @@ Status SimulatedWritableFile::AppendLocked(std::string_view bytes, bool last) {
   Content& content = open_.node->content;
   Status status = CheckUnmapped("append", open_.path, content);
   if (status.ok() && direct_) {
-    status = CheckAligned("append", open_.path, size_, bytes.size(), bytes.data());
+    status =
+        CheckAligned("append", open_.path, size_, bytes.size(), bytes.data(), kDirectAlignment);
   }
   if (!status.ok()) return status;
   uint64_t length = bytes.size();

@@ -31,6 +31,7 @@ class SimulatedRandomAccessFile final : public RandomAccessFile {
   Status Read(uint64_t offset, size_t length, char* buffer, size_t* read) const override;
   uint64_t size() const override { return size_; }
   bool direct() const override { return direct_; }
+  size_t alignment() const override { return direct_ ? Content::kSectorBytes : 1; }
 
  private:
   const OpenNode open_;

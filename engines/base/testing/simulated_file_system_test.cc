@@ -300,9 +300,12 @@ TEST_F(Simulated, DirectFilesAskForAlignment) {
   Ok(files_.OpenForRead("/db/a", true, &reader));
   EXPECT_TRUE(reader->direct());
   size_t read = 0;
-  Fails(Code::kInvalidArgument, reader->Read(kSector, kPage, buffer.data(), &read));
-  Fails(Code::kInvalidArgument, reader->Read(0, kSector, buffer.data(), &read));
+  EXPECT_EQ(reader->alignment(), kSector);
+  Fails(Code::kInvalidArgument, reader->Read(kSector / 2, kPage, buffer.data(), &read));
+  Fails(Code::kInvalidArgument, reader->Read(0, kSector / 2, buffer.data(), &read));
   Fails(Code::kInvalidArgument, reader->Read(0, kPage, buffer.data() + 1, &read));
+  Ok(reader->Read(kSector, 2 * kSector, buffer.data() + kSector, &read));
+  EXPECT_EQ(read, 2 * kSector);
   Ok(reader->Read(kPage, 2 * kPage, buffer.data(), &read));
   EXPECT_EQ(read, kPage);
   // The device's own cache loses them all the same.

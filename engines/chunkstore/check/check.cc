@@ -5,6 +5,7 @@
 
 #include "check/run_file.h"
 #include "funk/warmth.h"
+#include "kvdyno/base/hash.h"
 #include "manifest/file.h"
 #include "manifest/text.h"
 #include "stage/ring.h"
@@ -64,6 +65,9 @@ class RunCheck {
       At(block, "expected keys from " + Quoted(expected_.min_key) + " to below " +
                     (expected_.max_key.empty() ? "the end" : Quoted(expected_.max_key)) + ", got " +
                     Quoted(entry.key));
+    }
+    if (!run_.index().filter.MayContain(kvdyno::Hash64(entry.key))) {
+      At(block, "expected the filter to know " + Quoted(entry.key) + ", got one that does not");
     }
     CheckVersion(block, entry);
     if (!has_last_ || last_key_ != entry.key) last_key_ = entry.key;

@@ -63,7 +63,7 @@ class CheckTest : public ::testing::Test {
   // deletion.
   ExtentRef WriteRun(SegmentWriter* writer, uint64_t from, uint64_t to, uint64_t step,
                      Version version, uint64_t deleted) {
-    RunBuilder builder(writer, 512, false);
+    RunBuilder builder(writer, {.block_size = 512, .filter_bits = 10});
     for (uint64_t i = from; i < to; i += step, ++version) {
       const bool deletes = i % deleted == 0 && deleted < 1000;
       const std::string key = Key(i), value = deletes ? "" : Value(i, version);

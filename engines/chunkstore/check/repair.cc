@@ -33,7 +33,8 @@ class TableWriter {
     if (builder_ == nullptr) {
       if (writer_ == nullptr) status = NewSegment();
       if (!status.ok()) return status;
-      builder_ = std::make_unique<RunBuilder>(writer_.get(), options_.block_bytes, false);
+      const RunForm form{.block_size = options_.block_bytes, .filter_bits = options_.filter_bits};
+      builder_ = std::make_unique<RunBuilder>(writer_.get(), form);
       min_key_ = chunks_.empty() ? std::string() : std::string(entry.key);
     }
     status = builder_->Add(entry);

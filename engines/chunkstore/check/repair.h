@@ -23,6 +23,7 @@ struct RepairOptions {
   uint64_t chunk_bytes = uint64_t{4} << 20;     // of a table
   uint64_t segment_bytes = uint64_t{64} << 20;  // of a file of tables
   size_t block_bytes = 4096;
+  double filter_bits = 10;  // per key, of a table's filter; 0: none
 };
 
 // Ok: the directory holds a store that opens; the report lists what was damaged, what was

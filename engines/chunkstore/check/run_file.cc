@@ -26,17 +26,18 @@ bool SkipEntry(std::string_view bytes, size_t* at) {
   return !reader.failed() && (type == EntryType::kValue || type == EntryType::kDeletion);
 }
 
-// The length of the block that the bytes begin with, 0 if there is none. A block does not store its
-// length: it ends where as many offsets follow as entries went before, with the right checksum.
-size_t BlockLength(std::string_view bytes) {
+// The length of the block at `offset` of a run, with which the bytes begin, 0 if there is none. A
+// block does not store its length: it ends where as many offsets follow as entries went before, with
+// the right checksum.
+size_t BlockLength(std::string_view bytes, uint64_t offset) {
   size_t end = 0;
   for (uint32_t count = 1; SkipEntry(bytes, &end); ++count) {
     const size_t length = end + count * sizeof(uint32_t) + kBlockTrailerBytes;
     if (length > bytes.size()) return 0;
     const char* trailer = bytes.data() + length - kBlockTrailerBytes;
     BlockView view;
-    if (kvdyno::LoadFixed<uint32_t>(trailer) == count &&
-        BlockView::Parse(bytes.substr(0, length), true, &view).empty()) {
+    if ((kvdyno::LoadFixed<uint32_t>(trailer) & ~kPlacedBlock) == count &&
+        BlockView::Parse(bytes.substr(0, length), offset, true, &view).empty()) {
       return length;
     }
   }
@@ -106,10 +107,12 @@ Status RunFile::OpenByBlocks(SegmentFiles* segments, const ExtentRef& extent,
   if (!status.ok()) return status;
   std::unique_ptr<RunFile> opened(new RunFile(segments, extent));
   std::string last_key;
-  std::string_view rest = bytes;
-  for (size_t length = BlockLength(rest); length > 0; length = BlockLength(rest)) {
-    opened->AddBlock(rest.substr(0, length), &last_key);
-    rest.remove_prefix(length);
+  const std::string_view blocks = bytes;
+  for (size_t at = 0;;) {
+    const size_t length = BlockLength(blocks.substr(at), at);
+    if (length == 0) break;
+    opened->AddBlock(blocks.substr(at, length), &last_key);
+    at += length;
   }
   RunIndex& index = opened->index_;
   if (index.blocks.empty()) {
@@ -141,41 +144,28 @@ void RunFile::AddBlock(std::string_view bytes, std::string* last_key) {
 
 Status RunFile::ReadIndex() {
   const std::string path = segments_->PathOf(extent_.segment);
-  if (extent_.length < kFooterBytes) {
-    return Status::Corruption("expected a run of at least " + std::to_string(kFooterBytes) +
-                              " bytes, got " + std::to_string(extent_.length))
-        .WithPlace(path, extent_.offset);
-  }
-  const uint64_t footer_at = extent_.length - kFooterBytes;
-  std::string footer_bytes, index_bytes;
-  Status status =
-      segments_->Read(extent_.segment, extent_.offset + footer_at, kFooterBytes, &footer_bytes);
+  const uint64_t end_length = std::min<uint64_t>(extent_.length, kFooterBytes);
+  const uint64_t end_at = extent_.offset + extent_.length - end_length;
+  std::string end, bytes;
+  Status status = segments_->Read(extent_.segment, end_at, end_length, &end);
   if (!status.ok()) return status;
   RunFooter footer;
-  status = DecodeFooter(footer_bytes, &footer);
-  if (status.ok() &&
-      (footer.index_length > footer_at || footer.index_offset != footer_at - footer.index_length)) {
-    status = Status::Corruption(
-        "run footer: expected an index that ends where the footer begins, got one of " +
-        std::to_string(footer.index_length) + " bytes at " + std::to_string(footer.index_offset));
+  status = DecodeFooter(end, &footer);
+  if (status.ok()) status = CheckFooter(footer, extent_);
+  if (!status.ok()) {
+    return Status(status.code(), "run footer: " + status.message()).WithPlace(path, end_at);
   }
-  if (!status.ok()) return status.WithPlace(path, extent_.offset + footer_at);
   const uint64_t index_at = extent_.offset + footer.index_offset;
-  status = segments_->Read(extent_.segment, index_at, footer.index_length, &index_bytes);
+  status = segments_->Read(extent_.segment, index_at, footer.tail_length() - footer.length, &bytes);
   if (!status.ok()) return status;
-  status = DecodeRunIndex(footer_bytes, index_bytes, &index_);
-  if (status.ok() && footer.entries != extent_.entries) {
-    status = Status::Corruption("run index: expected " + std::to_string(extent_.entries) +
-                                " entries, got " + std::to_string(footer.entries));
-  }
-  return status.WithPlace(path, index_at);
+  return DecodeRunIndex(footer, bytes, &index_).WithPlace(path, index_at);
 }
 
 Status RunFile::ReadBlock(size_t block, std::string* bytes, BlockView* view) const {
   const BlockRef& ref = index_.blocks[block];
   Status status = segments_->Read(extent_.segment, OffsetOf(block), ref.length, bytes);
   if (!status.ok()) return status;
-  std::string problem = BlockView::Parse(*bytes, true, view);
+  std::string problem = BlockView::Parse(*bytes, ref.offset, true, view);
   if (problem.empty() && view->size() != ref.entries) {
     problem =
         "expected " + std::to_string(ref.entries) + " entries, got " + std::to_string(view->size());

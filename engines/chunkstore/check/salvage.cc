@@ -46,17 +46,17 @@ size_t FindMagic(std::string_view bytes, size_t from) {
   return bytes.find({magic, sizeof magic}, from);
 }
 
-// The run that ends with the footer at `footer_at`, if that is one.
-bool RunEndingAt(SegmentFiles* segments, uint64_t segment, uint64_t footer_at, ExtentRef* extent) {
+// The run whose footer ends at `end`, if there is one.
+bool RunEndingAt(SegmentFiles* segments, uint64_t segment, uint64_t end, ExtentRef* extent) {
   std::string bytes;
   RunFooter footer;
-  if (!segments->Read(segment, footer_at, kFooterBytes, &bytes).ok()) return false;
+  const uint64_t length = std::min<uint64_t>(end, kFooterBytes);
+  if (!segments->Read(segment, end - length, length, &bytes).ok()) return false;
   if (!DecodeFooter(bytes, &footer).ok()) return false;
-  if (footer.index_length > footer_at || footer.index_offset > footer_at - footer.index_length) {
-    return false;
-  }
-  const uint64_t before_footer = footer.index_offset + footer.index_length;
-  *extent = {segment, footer_at - before_footer, before_footer + kFooterBytes, footer.entries};
+  const uint64_t tail = footer.tail_length();
+  if (tail > end || footer.index_offset > end - tail) return false;
+  const uint64_t run = footer.index_offset + tail;
+  *extent = {segment, end - run, run, footer.entries};
   return true;
 }
 
@@ -116,9 +116,7 @@ Status FindRuns(SegmentFiles* segments, uint64_t segment, std::vector<ExtentRef>
          at = FindMagic(window, at + 1)) {
       const uint64_t end = from + at + sizeof kRunMagic;
       ExtentRef extent;
-      if (end >= kFooterBytes && RunEndingAt(segments, segment, end - kFooterBytes, &extent)) {
-        runs->push_back(extent);
-      }
+      if (RunEndingAt(segments, segment, end, &extent)) runs->push_back(extent);
     }
   }
   DropInner(runs);

@@ -34,6 +34,7 @@ enum class Count : uint8_t {
   kScans,
   kScanRows,
   kLogSearchedBytes,
+  kFilteredGets,
   kFlushes,
   kFlushBytes,
   kRebalances,

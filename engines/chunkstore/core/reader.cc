@@ -149,7 +149,8 @@ Status Reader::SearchFunk(const Search& search, std::string_view key, Version ve
     }
   }
   if (funk.table == nullptr) return Status::Ok();
-  const Status status = funk.table->Lookup(context, key, version, value, result);
+  const Status status = funk.table->Lookup(context, key, search.hash, version, value, result);
+  if (result->filtered) state_.counters.Add(Count::kFilteredGets);
   if (status.ok() && result->found) *answerer = {Served::kTable, result->from_cache};
   return status;
 }
@@ -191,7 +192,7 @@ void Reader::Locate(const Search& search, std::string_view key, Version version,
   const Funk& funk = search.chunk->funk();
   WantedBlock wanted;
   if (!funk.log->Locate(key, version, &wanted) &&
-      (funk.table == nullptr || !funk.table->Locate(key, &wanted))) {
+      (funk.table == nullptr || !funk.table->Locate(key, search.hash, &wanted))) {
     return;
   }
   const bool known = std::any_of(blocks->begin(), blocks->end(), [&](const WantedBlock& block) {

@@ -78,6 +78,8 @@ struct State {
   kvdyno::Mutex checkpoint_mutex;  // one checkpoint at a time; stages are not reused meanwhile
   std::atomic<double> slowdown_ns_per_byte{0};  // set by maintenance, obeyed by writers
 
+  std::atomic<bool> filters_fit{true};  // set by maintenance: tables may have filters
+
   // --- data: changed by maintenance alone (State::maintenance_mutex), read by the pinned
   kvdyno::Mutex maintenance_mutex;
   std::atomic<const ChunkMap*> chunks{nullptr};
@@ -111,6 +113,11 @@ struct State {
   ReadContext read_context(bool fill_cache) {
     return {segments.get(), blocks.get(), fill_cache, options.verify_checksums};
   }
+  RunForm table_form() const {
+    const double filter_bits = filters_fit.load() ? options.table_filter_bits : 0;
+    return {.block_size = options.block_size, .filter_bits = filter_bits};
+  }
+  RunForm log_form() const { return {.block_size = options.block_size, .keep_keys = true}; }
 
  private:
   mutable kvdyno::Mutex error_mutex_;

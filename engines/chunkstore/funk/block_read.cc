@@ -12,7 +12,7 @@ namespace {
 Status ParseAt(const ReadContext& context, const ExtentRef& extent, BlockPlace block,
                std::string_view bytes, BlockView* view) {
   const bool verify = context.verify_checksums && !Seeded(Bug::kIgnoresChecksum);
-  std::string problem = BlockView::Parse(bytes, verify, view);
+  std::string problem = BlockView::Parse(bytes, block.offset, verify, view);
   if (problem.empty()) return Status::Ok();
   return Problem(*context.segments, extent, "read block", block.offset,
                  Status::Corruption(std::move(problem)));

@@ -50,6 +50,7 @@ struct LookupResult {
   EntryType type = EntryType::kValue;
   Version version = 0;
   bool from_cache = true;  // no byte came from disk
+  bool filtered = false;   // not found, as a table's filter showed without a look at its blocks
 };
 
 // A block at hand: pinned in the cache, or a copy where there is none.
@@ -67,7 +68,8 @@ Status SearchBlock(const ReadContext& context, const ExtentRef& extent, BlockPla
                    const RunIndex* index, size_t ordinal, std::string_view key, Version version,
                    std::string* value, LookupResult* result, bool* at_end);
 // The entry with just this version, within the block that a log's index names. The run's index is
-// not needed: a block that was misplaced does not hold the entry, which is Corruption.
+// not needed: a block that was misplaced fails its checksum or, of format 1, does not hold the entry,
+// which is Corruption.
 Status LookupInBlock(const ReadContext& context, const ExtentRef& extent, BlockPlace block,
                      std::string_view key, Version version, std::string* value,
                      LookupResult* result);
@@ -75,8 +77,8 @@ Status LookupInBlock(const ReadContext& context, const ExtentRef& extent, BlockP
 Status HoldTogether(const ReadContext& context, std::vector<WantedBlock>* blocks);
 // For a log's index that names a block in vain.
 Status MissingKey(const ReadContext& context, const ExtentRef& extent, BlockPlace block);
-// Checks a block's bytes as they came from disk, and that they are this block's: another's would
-// pass its checksum too.
+// Checks a block's bytes as they came from disk, and that they are this block's: the checksum of
+// another in its place fails, but of one of format 1.
 Status ParseBlock(const ReadContext& context, const ExtentRef& extent, const RunIndex& index,
                   size_t block, std::string_view bytes, BlockView* view);
 // The status with file and offset in its message.

@@ -1,21 +1,29 @@
-// Bloom parts: the published way to find a key in a log (EvenDB, section 3.2).
+// Bloom filters: of a table's keys, and of the parts of a log, the published way to find a key there
+// (EvenDB, section 3.2).
 // A BloomFilter summarises a set of hashes (Bloom 1970; two hashes combined as by Kirsch &
 // Mitzenmacher 2006). A BloomPiece is one filter over consecutive runs of a log. Immutable; safe
 // from any thread.
+//
+// On disk: u32 probes · u64 words; nothing: no filter.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace chunkstore {
 
 class BloomFilter {
  public:
-  BloomFilter() = default;
+  BloomFilter() = default;  // none, which may contain everything
   BloomFilter(const std::vector<uint64_t>& hashes, double bits_per_key);
   // Never false for a hash of the set.
   bool MayContain(uint64_t hash) const;
+  void Encode(std::string* to) const;
+  // False, and the filter is as before, for bytes that none encodes to.
+  static bool Decode(std::string_view bytes, BloomFilter* filter);
   size_t memory() const { return words_.capacity() * sizeof(uint64_t); }
 
  private:

@@ -1,15 +1,20 @@
 // The on-disk form of runs: sorted entries in blocks inside a segment file.
 //
 // A segment file segment-<number>.seg holds runs one after the other, and is padded to whole pages.
-// A run: blocks · index · footer. It is addressed by its ExtentRef; everything in it is relative
-// to its offset.
-//   block  = entries · u32 offset of each entry · u32 entries · u32 crc32c of all before it
+// A run: blocks · index · filter · footer. It is addressed by its ExtentRef; everything in it is
+// relative to its offset.
+//   block  = entries · u32 offset of each entry · u32 entries + 2^31 · u32 crc32c of the block's u64
+//            offset in the run and all before it: a block in another's place fails its checksum
 //   entry  = u8 EntryType · varint key length · varint value length · u64 version · key · value
 //   index  = for each block: varint offset · varint length · varint (entries * 2 + continues) ·
 //            length-prefixed first key; then length-prefixed last key of the run.
 //            continues: the block before ends with this first key too
-//   footer = u64 index offset · u64 index length · u64 blocks · u64 entries · u32 index crc32c ·
-//            u32 format version · u32 crc32c of the footer before it · u32 magic
+//   filter = of a table: a Bloom filter of kvdyno::Hash64 of its keys (funk/bloom.h); may be none
+//   footer = u64 index offset · u64 index length · u64 filter length · u64 blocks · u64 entries ·
+//            u32 crc32c of index and filter · u32 format version · u32 crc32c of the footer before
+//            it · u32 magic
+// Format 1, which is read and no longer written: no filter, and its length is not in the footer; a
+// block's entries are stored without the 2^31, and its checksum does not cover its offset.
 // Entries are in entry order (core/entry.h). A block ends before it would exceed the block size,
 // unless a single entry does. Blocks lie back to back from offset 0, the index behind them.
 // Decoders are safe on any bytes.
@@ -21,20 +26,27 @@
 #include <vector>
 
 #include "entry/entry.h"
+#include "funk/bloom.h"
 #include "memory/prefix_words.h"
 
 namespace chunkstore {
 
 inline constexpr uint32_t kRunMagic = 0x4b4e5546;  // "FUNK"
-inline constexpr uint32_t kRunFormat = 1;
-inline constexpr size_t kFooterBytes = 48;
+inline constexpr uint32_t kRunFormat = 2;
+inline constexpr size_t kFooterBytes = 56;
+inline constexpr size_t kLeastFooterBytes = 48;  // of format 1
 inline constexpr size_t kBlockTrailerBytes = 8;
+// In a block's number of entries: its checksum covers its place.
+inline constexpr uint32_t kPlacedBlock = uint32_t{1} << 31;
 
 std::string SegmentName(uint64_t number);  // "segment-000012.seg"
 bool ParseSegmentName(std::string_view name, uint64_t* number);
 // The number between the two, false if there is anything else.
 bool ParseNumberIn(std::string_view name, std::string_view prefix, std::string_view suffix,
                    uint64_t* number);
+
+// "expected <what> <expected>, got <got>": what is wrong with stored bytes.
+std::string Mismatch(const char* what, uint64_t expected, uint64_t got);
 
 // Where a run lies. Zero length: no run.
 struct ExtentRef {
@@ -61,12 +73,13 @@ struct BlockRef {
   BlockPlace place() const { return {offset, length}; }
 };
 
-// The fence index of a run: per block its place and first key.
+// What a run's end holds: the fence index, per block its place and first key, and the filter.
 struct RunIndex {
   std::vector<BlockRef> blocks;
   std::string keys;                // first keys back to back, then the last key
   std::vector<uint32_t> key_ends;  // blocks.size() + 1 of them
   PrefixWords words;               // of the first keys
+  BloomFilter filter;              // of all keys
 
   std::string_view key(size_t i) const {
     const uint32_t from = i == 0 ? 0 : key_ends[i - 1];
@@ -78,7 +91,7 @@ struct RunIndex {
   // The block in which a search for the first entry at or after the key begins: it is there, or the
   // next block starts with it. blocks.size() when no entry is.
   size_t Find(std::string_view key) const;
-  // After the other members are filled.
+  // After blocks and keys are filled.
   void Seal();
 };
 
@@ -87,9 +100,10 @@ class BlockView {
  public:
   BlockView() = default;
   // Checks the whole structure, so that the other methods are safe whatever the bytes are; the
-  // order of the entries is not looked at. Corruption text without file and offset, which the
-  // caller adds; empty: fine.
-  static std::string Parse(std::string_view bytes, bool verify_checksum, BlockView* view);
+  // order of the entries is not looked at. `offset`: the block's in its run. Corruption text without
+  // file and offset, which the caller adds; empty: fine.
+  static std::string Parse(std::string_view bytes, uint64_t offset, bool verify_checksum,
+                           BlockView* view);
   // For bytes that Parse has accepted before.
   explicit BlockView(std::string_view parsed);
 
@@ -104,6 +118,9 @@ class BlockView {
   uint32_t count_ = 0;
 };
 
+// The checksum of a block begins with its place; its bytes follow.
+uint32_t PlaceChecksum(uint64_t offset);
+
 // The head of an entry, everything but key and value; at most kMaxEntryHead bytes.
 inline constexpr size_t kMaxEntryHead = 1 + 10 + 10 + 8;
 size_t StoreEntryHead(char* to, const Entry& entry);
@@ -111,14 +128,24 @@ size_t StoreEntryHead(char* to, const Entry& entry);
 struct RunFooter {
   uint64_t index_offset = 0;
   uint64_t index_length = 0;
+  uint64_t filter_length = 0;
   uint64_t blocks = 0;
   uint64_t entries = 0;
-  uint32_t index_checksum = 0;
+  uint32_t index_checksum = 0;   // of index and filter
+  size_t length = kFooterBytes;  // of the footer itself
+
+  // Index, filter and footer: all behind the blocks.
+  uint64_t tail_length() const { return index_length + filter_length + length; }
 };
 std::string EncodeFooter(const RunFooter& footer);
-// Both name what was expected and found, but neither file nor offset.
-Status DecodeFooter(std::string_view bytes, RunFooter* footer);
-Status DecodeRunIndex(std::string_view footer, std::string_view index, RunIndex* result);
-std::string EncodeRunIndex(const RunIndex& index);
+// `end`: the last bytes of a run, kFooterBytes of them, or all where it is shorter. These functions
+// name what was expected and found, but neither file nor offset.
+Status DecodeFooter(std::string_view end, RunFooter* footer);
+// Whether it is the footer of such a run.
+Status CheckFooter(const RunFooter& footer, const ExtentRef& extent);
+// Index and filter, as EncodeRunIndex gives them.
+Status DecodeRunIndex(const RunFooter& footer, std::string_view bytes, RunIndex* result);
+// Sets all of the footer but the length.
+std::string EncodeRunIndex(const RunIndex& index, RunFooter* footer);
 
 }  // namespace chunkstore

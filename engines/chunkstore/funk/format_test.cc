@@ -3,6 +3,7 @@
 #include "funk/funk_test_data.h"
 #include "kvdyno/base/coding.h"
 #include "kvdyno/base/crc32c.h"
+#include "kvdyno/base/hash.h"
 
 namespace chunkstore::testing {
 namespace {
@@ -24,7 +25,7 @@ TEST(Format, NamesSegments) {
 // Everything a view offers, on bytes that may be anything.
 void Use(std::string_view bytes) {
   BlockView view;
-  if (!BlockView::Parse(bytes, false, &view).empty()) return;
+  if (!BlockView::Parse(bytes, 0, false, &view).empty()) return;
   size_t length = 0;
   for (uint32_t i = 0; i < view.size(); ++i) {
     const Entry entry = view.at(i);
@@ -70,21 +71,26 @@ TEST_F(FormatTest, IndexesAreSafeOnAnyBytesWithRightChecksums) {
   SCOPED_TRACE(::testing::Message() << "seed " << seed);
   std::mt19937_64 random(seed);
   const RunSummary summary = Write({RandomEntries(&random, 200, 1, 300)}).front();
-  const std::string encoded = EncodeRunIndex(*summary.index);
   RunFooter footer;
-  ExpectOk(DecodeFooter(BytesOf(summary).substr(summary.extent.length - kFooterBytes), &footer));
+  const std::string encoded = EncodeRunIndex(*summary.index, &footer);
+  RunFooter stored;
+  ExpectOk(DecodeFooter(BytesOf(summary).substr(summary.extent.length - kFooterBytes), &stored));
+  ExpectOk(CheckFooter(stored, summary.extent));
+  EXPECT_GT(stored.filter_length, 0u);
   for (int round = 0; round < 20'000; ++round) {
     std::string bytes = encoded;
     for (uint64_t changes = random() % 3; changes > 0; --changes) {
       bytes[random() % bytes.size()] = static_cast<char>(random());
     }
     if (random() % 8 == 0) bytes.resize(random() % (bytes.size() + 1));
-    footer.index_length = bytes.size();
+    footer.filter_length = std::min<uint64_t>(stored.filter_length, bytes.size());
+    footer.index_length = bytes.size() - footer.filter_length;
     footer.index_checksum = kvdyno::Crc32c(bytes);
     RunIndex index;
-    const Status status = DecodeRunIndex(EncodeFooter(footer), bytes, &index);
+    const Status status = DecodeRunIndex(footer, bytes, &index);
     if (bytes == encoded) ExpectOk(status);
     if (!status.ok()) continue;
+    (void)index.filter.MayContain(random());
     for (const auto& key : {RandomKey(&random), std::string(), std::string("zz")}) {
       EXPECT_LE(index.Find(key), index.blocks.size());
     }
@@ -104,15 +110,12 @@ TEST(Format, EqualFirstKeysMustContinue) {
     }
     index.keys = "kkk";
     index.key_ends = {1, 2, 3};
-    const std::string bytes = EncodeRunIndex(index);
     RunFooter footer;
-    footer.index_offset = 200;
-    footer.index_length = bytes.size();
-    footer.blocks = 2;
-    footer.entries = 6;
-    footer.index_checksum = kvdyno::Crc32c(bytes);
+    const std::string bytes = EncodeRunIndex(index, &footer);
+    EXPECT_EQ(footer.index_offset, 200u);
+    EXPECT_EQ(footer.entries, 6u);
     RunIndex decoded;
-    const Status status = DecodeRunIndex(EncodeFooter(footer), bytes, &decoded);
+    const Status status = DecodeRunIndex(footer, bytes, &decoded);
     EXPECT_EQ(status.ok(), continues) << status.ToString();
     if (!status.ok()) continue;
     EXPECT_EQ(decoded.Find("k"), 0u);
@@ -121,12 +124,67 @@ TEST(Format, EqualFirstKeysMustContinue) {
 
 TEST(Format, NamesAnUnknownVersion) {
   std::string footer = EncodeFooter({});
-  kvdyno::StoreFixed(footer.data() + 36, kRunFormat + 1);
-  kvdyno::StoreFixed(footer.data() + 40, kvdyno::Crc32c(std::string_view(footer).substr(0, 40)));
+  kvdyno::StoreFixed(footer.data() + 44, kRunFormat + 1);
+  kvdyno::StoreFixed(footer.data() + 48, kvdyno::Crc32c(std::string_view(footer).substr(0, 48)));
   RunFooter decoded;
   const Status status = DecodeFooter(footer, &decoded);
   EXPECT_EQ(status.code(), Code::kUnsupported);
-  EXPECT_EQ(status.message(), "expected run format version 1, got 2");
+  EXPECT_EQ(status.message(), "expected run format version of at most 2, got 3");
+}
+
+// As a builder of format 1 wrote it.
+TEST(Format, ReadsTheFirstFooter) {
+  std::string footer;
+  for (const uint64_t field : {1000, 50, 3, 9}) kvdyno::AppendFixed(&footer, field);
+  kvdyno::AppendFixed(&footer, uint32_t{0x1234});
+  kvdyno::AppendFixed(&footer, uint32_t{1});
+  kvdyno::AppendFixed(&footer, kvdyno::Crc32c(footer));
+  kvdyno::AppendFixed(&footer, kRunMagic);
+  ASSERT_EQ(footer.size(), kLeastFooterBytes);
+  for (const std::string& before : {std::string(), std::string(8, 'i')}) {
+    RunFooter decoded;
+    ExpectOk(DecodeFooter(before + footer, &decoded));
+    EXPECT_EQ(decoded.length, kLeastFooterBytes);
+    EXPECT_EQ(decoded.index_offset, 1000u);
+    EXPECT_EQ(decoded.index_length, 50u);
+    EXPECT_EQ(decoded.filter_length, 0u);
+    EXPECT_EQ(decoded.blocks, 3u);
+    EXPECT_EQ(decoded.index_checksum, 0x1234u);
+    ExpectOk(CheckFooter(decoded, {1, 0, 1000 + 50 + kLeastFooterBytes, 9}));
+    EXPECT_EQ(CheckFooter(decoded, {1, 0, 1000 + 50 + kFooterBytes, 9}).code(), Code::kCorruption);
+    EXPECT_EQ(CheckFooter(decoded, {1, 0, 1000 + 50 + kLeastFooterBytes, 8}).code(),
+              Code::kCorruption);
+  }
+  RunFooter decoded;
+  EXPECT_EQ(DecodeFooter(footer.substr(1), &decoded).code(), Code::kCorruption);
+  EXPECT_EQ(DecodeFooter(EncodeFooter({}).substr(1), &decoded).code(), Code::kCorruption);
+}
+
+TEST(Format, FiltersAreStoredAsTheyAre) {
+  for (const double bits : {0.5, 10.0, 32.0}) {
+    std::vector<uint64_t> hashes;
+    for (uint64_t i = 0; i < 1000; ++i) hashes.push_back(kvdyno::Hash64(Numbered("key", i)));
+    const BloomFilter filter(hashes, bits);
+    std::string bytes;
+    filter.Encode(&bytes);
+    BloomFilter decoded;
+    ASSERT_TRUE(BloomFilter::Decode(bytes, &decoded));
+    EXPECT_EQ(decoded.memory(), filter.memory());
+    for (uint64_t i = 0; i < 2000; ++i) {
+      const uint64_t hash = kvdyno::Hash64(Numbered("key", i));
+      EXPECT_EQ(decoded.MayContain(hash), filter.MayContain(hash));
+    }
+    EXPECT_FALSE(BloomFilter::Decode(bytes.substr(1), &decoded));
+    EXPECT_FALSE(BloomFilter::Decode(bytes.substr(0, 4), &decoded));
+    bytes[0] = 0;
+    EXPECT_FALSE(BloomFilter::Decode(bytes, &decoded)) << "no probes";
+  }
+  BloomFilter none;
+  std::string bytes;
+  none.Encode(&bytes);
+  EXPECT_TRUE(bytes.empty());
+  EXPECT_TRUE(BloomFilter::Decode(bytes, &none));
+  EXPECT_TRUE(none.MayContain(7));
 }
 
 TEST(Format, FindsTheBlockToBeginWith) {

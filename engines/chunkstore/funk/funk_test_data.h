@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "funk/log.h"
+#include "kvdyno/base/hash.h"
 #include "kvdyno/base/testing/fault_file_system.h"
 #include "kvdyno/base/testing/simulated_file_system.h"
 
@@ -138,7 +139,7 @@ class FunkTest : public ::testing::Test {
   }
 
   RunSummary Append(SegmentWriter* writer, const Entries& entries, size_t block_size = 512) {
-    RunBuilder builder(writer, block_size, true);
+    RunBuilder builder(writer, {.block_size = block_size, .filter_bits = 10, .keep_keys = true});
     for (const OwnedEntry& entry : entries) ExpectOk(builder.Add(entry.view()));
     RunSummary summary;
     ExpectOk(builder.Finish(&summary));
@@ -164,7 +165,7 @@ class FunkTest : public ::testing::Test {
     }
     return entries;
   }
-  // A run whose blocks 1 and 2 changed places; each block's checksum is right.
+  // A run whose blocks 1 and 2 changed places.
   RunSummary WriteWithTwoBlocksSwapped(const Entries& entries) {
     RunSummary summary = Write({entries})[0];
     const BlockRef first = summary.index->blocks[1], second = summary.index->blocks[2];
@@ -180,6 +181,10 @@ class FunkTest : public ::testing::Test {
     ExpectOk(disk_.Create(path, false, &file));
     ExpectOk(file->Append(content));
     return summary;
+  }
+  Status Lookup(const Run& run, std::string_view key, Version version, std::string* value,
+                LookupResult* result) {
+    return run.Lookup(context_, key, kvdyno::Hash64(key), version, value, result);
   }
   std::shared_ptr<const Run> Open(const RunSummary& summary, bool with_index = true) {
     return std::make_shared<const Run>(segments_.get(), summary.extent,

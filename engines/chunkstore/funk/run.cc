@@ -46,47 +46,40 @@ size_t Run::memory() const {
   return index == nullptr ? 0 : index->memory();
 }
 
-// Reads the run's end, where the index lies, with one call for all but very small blocks.
+size_t Run::filter_memory() const {
+  const RunIndex* index = index_.load(std::memory_order_acquire);
+  return index == nullptr ? 0 : index->filter.memory();
+}
+
+// With one call for all but very small rows.
 Status Run::ReadIndex(const ReadAhead* ahead, RunIndex* index) const {
-  constexpr uint64_t kTailBytes = 16 << 10;
-  if (extent_.length < kFooterBytes) {
-    return Problem("read footer", 0,
-                   Status::Corruption("expected " + std::to_string(kFooterBytes) +
-                                      " bytes or more, got " + std::to_string(extent_.length)));
-  }
+  constexpr uint64_t kEndBytes = 16 << 10;
   const ThreadBuffer buffer;
-  std::string_view tail;
-  Status status;
-  if (ahead != nullptr) tail = ahead->Find(extent_);
-  if (tail.empty()) {
-    const uint64_t length = std::min(extent_.length, std::max(kTailBytes, extent_.length / 32));
-    status = segments_->ReadInto(extent_, extent_.length - length, length, buffer.get(), &tail);
-  }
+  std::string_view end;
+  Status status = ReadEnd(ahead, std::max(kEndBytes, extent_.length / 32), buffer.get(), &end);
   if (!status.ok()) return status;
   RunFooter footer;
-  status = DecodeFooter(tail.substr(tail.size() - kFooterBytes), &footer);
-  if (!status.ok()) return Problem("read footer", extent_.length - kFooterBytes, status);
-  const uint64_t room = extent_.length - kFooterBytes;
-  if (footer.index_length > room || footer.index_offset != room - footer.index_length) {
-    return Problem("read footer", room,
-                   Status::Corruption("expected an index that ends at " + std::to_string(room) +
-                                      ", got one of " + std::to_string(footer.index_length) +
-                                      " bytes at " + std::to_string(footer.index_offset)));
+  status = DecodeFooter(end.substr(end.size() - std::min(end.size(), kFooterBytes)), &footer);
+  if (status.ok()) status = CheckFooter(footer, extent_);
+  if (!status.ok()) {
+    return Problem("read footer", extent_.length - std::min(extent_.length, kFooterBytes), status);
   }
-  if (footer.entries != extent_.entries) {
-    return Problem("read footer", room,
-                   Status::Corruption("expected " + std::to_string(extent_.entries) +
-                                      " entries, got " + std::to_string(footer.entries)));
-  }
-  const uint64_t wanted = footer.index_length + kFooterBytes;
-  if (wanted > tail.size()) {
-    status = segments_->ReadInto(extent_, footer.index_offset, wanted, buffer.get(), &tail);
+  if (footer.tail_length() > end.size()) {
+    status = ReadEnd(ahead, footer.tail_length(), buffer.get(), &end);
     if (!status.ok()) return status;
   }
-  tail.remove_prefix(tail.size() - wanted);
-  status =
-      DecodeRunIndex(tail.substr(footer.index_length), tail.substr(0, footer.index_length), index);
+  end.remove_prefix(end.size() - footer.tail_length());
+  end.remove_suffix(footer.length);
+  status = DecodeRunIndex(footer, end, index);
   return status.ok() ? status : Problem("read index", footer.index_offset, status);
+}
+
+Status Run::ReadEnd(const ReadAhead* ahead, uint64_t length, kvdyno::AlignedBuffer* buffer,
+                    std::string_view* end) const {
+  *end = ahead == nullptr ? std::string_view() : ahead->Find(extent_);
+  if (!end->empty()) return Status::Ok();
+  length = std::min(length, extent_.length);
+  return segments_->ReadInto(extent_, extent_.length - length, length, buffer, end);
 }
 
 Status Run::Problem(const char* operation, uint64_t offset_in_run, const Status& status) const {
@@ -95,7 +88,7 @@ Status Run::Problem(const char* operation, uint64_t offset_in_run, const Status&
 
 // --- point reads
 
-Status Run::Lookup(const ReadContext& context, std::string_view key, Version version,
+Status Run::Lookup(const ReadContext& context, std::string_view key, uint64_t hash, Version version,
                    std::string* value, LookupResult* result) const {
   result->found = false;
   const RunIndex* index = nullptr;
@@ -103,6 +96,8 @@ Status Run::Lookup(const ReadContext& context, std::string_view key, Version ver
   const size_t blocks = index->blocks.size();
   size_t block = index->Find(key);
   if (block == blocks || (block == 0 && key < index->first_key(0))) return Status::Ok();
+  result->filtered = !index->filter.MayContain(hash);
+  if (result->filtered) return Status::Ok();
   for (;;) {
     bool at_end = false;
     Status status = SearchBlock(context, extent_, index->blocks[block].place(), index, block, key,
@@ -116,11 +111,12 @@ Status Run::Lookup(const ReadContext& context, std::string_view key, Version ver
   }
 }
 
-bool Run::Locate(std::string_view key, WantedBlock* block) const {
+bool Run::Locate(std::string_view key, uint64_t hash, WantedBlock* block) const {
   const RunIndex* index = nullptr;
   if (!Index(&index).ok()) return false;
   const size_t at = index->Find(key);
   if (at == index->blocks.size() || (at == 0 && key < index->first_key(0))) return false;
+  if (!index->filter.MayContain(hash)) return false;
   block->extent = extent_;
   block->place = index->blocks[at].place();
   return true;

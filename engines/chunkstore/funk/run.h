@@ -33,13 +33,19 @@ struct RunSummary {
   std::vector<RunKey> keys;  // only if the builder keeps them
 };
 
+struct RunForm {
+  size_t block_size = 4096;  // bytes
+  double filter_bits = 0;    // per key, of a table's filter; 0: none
+  bool keep_keys = false;    // for the summary
+};
+
 class RunBuilder {
  public:
   // The run begins at the segment's offset; one builder at a time per segment.
-  RunBuilder(SegmentWriter* segment, size_t block_size, bool keep_keys);
+  RunBuilder(SegmentWriter* segment, const RunForm& form);
   // In entry order; ordering is asserted.
   Status Add(const Entry& entry);
-  uint64_t bytes() const;  // of the run so far, without index and footer
+  uint64_t bytes() const;  // of the run so far, without what comes behind the blocks
   uint64_t entries() const { return entries_; }
   // At least one entry was added. The last call.
   Status Finish(RunSummary* summary);
@@ -51,8 +57,7 @@ class RunBuilder {
   Status AppendTrailer(std::string_view offsets, uint32_t count, uint32_t checksum);
 
   SegmentWriter* segment_;
-  const size_t block_size_;
-  const bool keep_keys_;
+  const RunForm form_;
   const uint64_t begin_;      // of the run, in the segment
   uint64_t block_begin_ = 0;  // of the current block, in the run
   std::string block_;         // its entries
@@ -61,6 +66,7 @@ class RunBuilder {
   Version last_version_ = 0;
   uint64_t entries_ = 0;
   RunIndex index_;
+  std::vector<uint64_t> hashes_;  // of keys, for the filter
   std::vector<RunKey> keys_;
   size_t placed_keys_ = 0;  // of keys_: those whose block has ended
 };
@@ -82,14 +88,15 @@ class Run {
   Status Index(const ReadAhead* ahead, std::shared_ptr<const RunIndex>* index) const;
   // Valid as long as the run, and nothing but a load once it is there.
   Status Index(const RunIndex** index) const;
-  // Bytes of its fence index in memory; 0 when not loaded.
+  // Bytes of its index and filter in memory; 0 when not loaded.
   size_t memory() const;
+  size_t filter_memory() const;  // of these: the filter's
 
-  // The newest version of the key at or below `version`.
-  Status Lookup(const ReadContext& context, std::string_view key, Version version,
+  // The newest version of the key at or below `version`. `hash` is kvdyno::Hash64 of the key.
+  Status Lookup(const ReadContext& context, std::string_view key, uint64_t hash, Version version,
                 std::string* value, LookupResult* result) const;
   // The block that such a lookup will read first. False: there is none, or no index.
-  bool Locate(std::string_view key, WantedBlock* block) const;
+  bool Locate(std::string_view key, uint64_t hash, WantedBlock* block) const;
   // `span`: bytes that the caller expects to read from the first Seek on; read with as few calls
   // as possible when not cached. Grows by itself as the cursor goes on, up to 1 MiB a call. The run
   // must outlive the cursor.
@@ -103,6 +110,9 @@ class Run {
 
  private:
   Status ReadIndex(const ReadAhead* ahead, RunIndex* index) const;
+  // At least `length` of the run's last bytes: what was read ahead, or read into the buffer.
+  Status ReadEnd(const ReadAhead* ahead, uint64_t length, kvdyno::AlignedBuffer* buffer,
+                 std::string_view* end) const;
   Status Problem(const char* operation, uint64_t offset_in_run, const Status& status) const;
 
   Segments* segments_;

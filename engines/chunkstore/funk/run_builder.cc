@@ -4,6 +4,7 @@
 #include "funk/run.h"
 #include "kvdyno/base/coding.h"
 #include "kvdyno/base/crc32c.h"
+#include "kvdyno/base/hash.h"
 
 namespace chunkstore {
 
@@ -13,11 +14,8 @@ constexpr size_t kOffsetBytes = sizeof(uint32_t);
 
 }  // namespace
 
-RunBuilder::RunBuilder(SegmentWriter* segment, size_t block_size, bool keep_keys)
-    : segment_(segment),
-      block_size_(block_size),
-      keep_keys_(keep_keys),
-      begin_(segment->offset()) {}
+RunBuilder::RunBuilder(SegmentWriter* segment, const RunForm& form)
+    : segment_(segment), form_(form), begin_(segment->offset()) {}
 
 uint64_t RunBuilder::bytes() const { return block_begin_ + block_.size() + offsets_.size(); }
 
@@ -27,13 +25,16 @@ Status RunBuilder::Add(const Entry& entry) {
   const std::string_view head(head_bytes, StoreEntryHead(head_bytes, entry));
   const size_t added = head.size() + entry.key.size() + entry.value.size() + kOffsetBytes;
   const size_t full = block_.size() + offsets_.size() + added + kBlockTrailerBytes;
-  if (!block_.empty() && full > block_size_) {
+  if (!block_.empty() && full > form_.block_size) {
     if (const Status status = EndBlock(); !status.ok()) return status;
   }
-  const bool alone = added + kBlockTrailerBytes > block_size_;
+  const bool alone = added + kBlockTrailerBytes > form_.block_size;
   if (block_.empty()) BeginBlock(entry.key);
-  if (keep_keys_) {
+  if (form_.keep_keys) {
     keys_.push_back({std::string(entry.key), entry.version, {}, 0});
+  }
+  if (form_.filter_bits > 0 && (entries_ == 0 || entry.key != last_key_)) {
+    hashes_.push_back(kvdyno::Hash64(entry.key));
   }
   last_key_.assign(entry.key);
   last_version_ = entry.version;
@@ -56,7 +57,8 @@ void RunBuilder::BeginBlock(std::string_view first_key) {
 Status RunBuilder::EndBlock() {
   const auto count = static_cast<uint32_t>(offsets_.size() / kOffsetBytes);
   if (const Status status = segment_->Append(block_); !status.ok()) return status;
-  const Status status = AppendTrailer(offsets_, count, kvdyno::Crc32c(block_));
+  const Status status =
+      AppendTrailer(offsets_, count, kvdyno::Crc32c(block_, PlaceChecksum(block_begin_)));
   block_.clear();
   offsets_.clear();
   return status;
@@ -64,7 +66,7 @@ Status RunBuilder::EndBlock() {
 
 // A large entry goes straight to the segment: values may be hundreds of megabytes.
 Status RunBuilder::AddAlone(const Entry& entry, std::string_view head) {
-  uint32_t checksum = 0;
+  uint32_t checksum = PlaceChecksum(block_begin_);
   for (const std::string_view part : {head, entry.key, entry.value}) {
     if (const Status status = segment_->Append(part); !status.ok()) return status;
     checksum = kvdyno::Crc32c(part, checksum);
@@ -73,10 +75,10 @@ Status RunBuilder::AddAlone(const Entry& entry, std::string_view head) {
   return AppendTrailer({offset, kOffsetBytes}, 1, checksum);
 }
 
-// `checksum` is that of the block's entries.
+// `checksum` is that of the block's place and entries.
 Status RunBuilder::AppendTrailer(std::string_view offsets, uint32_t count, uint32_t checksum) {
   std::string trailer(offsets);
-  kvdyno::AppendFixed(&trailer, count);
+  kvdyno::AppendFixed(&trailer, count | kPlacedBlock);
   kvdyno::AppendFixed(&trailer, kvdyno::Crc32c(trailer, checksum));
   const Status status = segment_->Append(trailer);
   BlockRef& ref = index_.blocks.back();
@@ -95,13 +97,9 @@ Status RunBuilder::Finish(RunSummary* summary) {
   index_.keys.append(last_key_);
   index_.key_ends.push_back(static_cast<uint32_t>(index_.keys.size()));
   index_.Seal();
-  const std::string encoded = EncodeRunIndex(index_);
+  if (!hashes_.empty()) index_.filter = BloomFilter(hashes_, form_.filter_bits);
   RunFooter footer;
-  footer.index_offset = block_begin_;
-  footer.index_length = encoded.size();
-  footer.blocks = index_.blocks.size();
-  footer.entries = entries_;
-  footer.index_checksum = kvdyno::Crc32c(encoded);
+  const std::string encoded = EncodeRunIndex(index_, &footer);
   if (const Status status = segment_->Append(encoded); !status.ok()) return status;
   if (const Status status = segment_->Append(EncodeFooter(footer)); !status.ok()) return status;
   summary->extent = {segment_->number(), begin_, segment_->offset() - begin_, entries_};

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "funk/run.h"
+#include "kvdyno/base/hash.h"
 
 namespace chunkstore {
 
@@ -16,11 +17,11 @@ class BlockChecker {
   // What is wrong with the next block; empty: nothing.
   std::string Check(std::string_view bytes) {
     const size_t block = block_++;
+    const BlockRef& ref = index_.blocks[block];
     BlockView view;
-    if (std::string problem = BlockView::Parse(bytes, true, &view); !problem.empty())
+    if (std::string problem = BlockView::Parse(bytes, ref.offset, true, &view); !problem.empty())
       return problem;
     entries_ += view.size();
-    const BlockRef& ref = index_.blocks[block];
     if (view.size() != ref.entries) {
       return "expected " + std::to_string(ref.entries) + " entries, got " +
              std::to_string(view.size());
@@ -38,6 +39,9 @@ class BlockChecker {
       last_key_.assign(entry.key);
       last_version_ = entry.version;
       any_ = true;
+      if (!index_.filter.MayContain(kvdyno::Hash64(entry.key))) {
+        return "expected a filter of all keys, got one without that of entry " + std::to_string(i);
+      }
     }
     if (block_ == index_.blocks.size() && last_key_ != index_.last_key()) {
       return "expected the index's last key, got another";

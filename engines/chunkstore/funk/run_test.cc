@@ -14,7 +14,7 @@ class RunTest : public FunkTest {
     std::string value;
     const auto ask = [&](std::string_view key, Version version) {
       LookupResult result;
-      ExpectOk(run.Lookup(context_, key, version, &value, &result));
+      ExpectOk(Lookup(run, key, version, &value, &result));
       ExpectAnswer(entries, key, version, result, value);
     };
     for (const OwnedEntry& entry : entries) {
@@ -95,7 +95,7 @@ TEST_F(RunTest, PointReadsTakeOneBlock) {
   std::string value;
   LookupResult result;
   for (const OwnedEntry& entry : entries) {
-    ExpectOk(run->Lookup(context_, entry.key, kNewest, &value, &result));
+    ExpectOk(Lookup(*run, entry.key, kNewest, &value, &result));
   }
   EXPECT_EQ(segments_->reads() - before, entries.size());
   EXPECT_FALSE(result.from_cache);
@@ -112,7 +112,7 @@ TEST_F(RunTest, ServesFromTheCacheWhatItRead) {
   EXPECT_LE(segments_->reads() - before, 2u) << "only the check of what is on disk reads";
   LookupResult result;
   std::string value;
-  ExpectOk(run->Lookup(context_, entries.front().key, kNewest, &value, &result));
+  ExpectOk(Lookup(*run, entries.front().key, kNewest, &value, &result));
   EXPECT_TRUE(result.from_cache);
 }
 
@@ -145,7 +145,58 @@ TEST_F(RunTest, LoadsTheIndexOnceForAllThreads) {
   EXPECT_GT(run->memory(), 0u);
 }
 
-// Each block's checksum is right; only the index holds where it belongs.
+// With one key alone, neither first keys nor numbers of entries distinguish the blocks.
+TEST_F(RunTest, DetectsTwoBlocksOfOneKeyThatChangedPlaces) {
+  Entries entries;
+  for (Version version = 100; version < 200; ++version) {
+    entries.push_back({"key", std::string(60, 'v'), version, EntryType::kValue});
+  }
+  Sort(&entries);
+  const RunSummary summary = WriteWithTwoBlocksSwapped(entries);
+  const Run run(segments_.get(), summary.extent, nullptr);
+  std::string value;
+  uint64_t refused = 0;
+  for (const OwnedEntry& entry : entries) {
+    LookupResult result;
+    const Status status = Lookup(run, entry.key, entry.version, &value, &result);
+    if (status.ok()) ExpectAnswer(entries, entry.key, entry.version, result, value);
+    refused += status.code() == Code::kCorruption ? 1 : 0;
+  }
+  EXPECT_GT(refused, 0u);
+  const auto cursor = run.NewCursor(context_, SIZE_MAX);
+  for (cursor->Seek({}); cursor->Valid();) cursor->Next();
+  EXPECT_EQ(cursor->status().code(), Code::kCorruption);
+  std::vector<std::string> problems;
+  uint64_t blocks = 0, count = 0;
+  run.Check(&problems, &blocks, &count);
+  EXPECT_EQ(problems.size(), 2u);
+}
+
+TEST_F(RunTest, AFilterSavesTheReadsOfAbsentKeys) {
+  const Entries entries = EqualEntries();
+  const RunSummary summary = Write({entries})[0];
+  for (const bool with_index : {true, false}) {
+    const auto run = Open(summary, with_index);
+    std::string value;
+    LookupResult result;
+    ExpectOk(Lookup(*run, entries[0].key, kNewest, &value, &result));
+    const uint64_t before = segments_->reads();
+    uint64_t filtered = 0, located = 0;
+    for (uint64_t i = 0; i < 1000; ++i) {
+      const std::string key = Numbered("user100", i);  // behind the first, before the last
+      ExpectOk(Lookup(*run, key, kNewest, &value, &result));
+      EXPECT_FALSE(result.found);
+      filtered += result.filtered ? 1 : 0;
+      WantedBlock block;
+      located += run->Locate(key, kvdyno::Hash64(key), &block) ? 1 : 0;
+    }
+    EXPECT_GT(filtered, 950u);
+    EXPECT_EQ(located, 1000 - filtered);
+    EXPECT_EQ(segments_->reads() - before, 1000 - filtered);
+    ExpectLookups(entries, *run);
+  }
+}
+
 TEST_F(RunTest, DetectsTwoBlocksThatChangedPlaces) {
   const Entries entries = EqualEntries();
   const RunSummary summary = WriteWithTwoBlocksSwapped(entries);
@@ -155,7 +206,7 @@ TEST_F(RunTest, DetectsTwoBlocksThatChangedPlaces) {
     const std::string key(summary.index->first_key(block));
     const Version version = Find(entries, key, kNewest)->version;
     LookupResult result;
-    EXPECT_EQ(run->Lookup(context_, key, kNewest, &value, &result).code(), Code::kCorruption);
+    EXPECT_EQ(Lookup(*run, key, kNewest, &value, &result).code(), Code::kCorruption);
     const BlockPlace place = summary.index->blocks[block].place();
     EXPECT_EQ(LookupInBlock(context_, run->extent(), place, key, version, &value, &result).code(),
               Code::kCorruption);
@@ -184,7 +235,7 @@ TEST_F(RunTest, DetectsEveryFlippedBitOrIsNotHarmed) {
     uint64_t errors = 0;
     for (const OwnedEntry& entry : entries) {
       LookupResult result;
-      const Status status = run.Lookup(context_, entry.key, entry.version, &value, &result);
+      const Status status = Lookup(run, entry.key, entry.version, &value, &result);
       if (status.ok()) {
         ExpectAnswer(entries, entry.key, entry.version, result, value);
       } else {
@@ -209,7 +260,7 @@ TEST_F(RunTest, ReportsReadErrorsAndRecovers) {
   std::string value;
   LookupResult result;
   files_.SetPlan(fail);
-  EXPECT_EQ(run->Lookup(context_, entries[5].key, kNewest, &value, &result).code(), Code::kIoError);
+  EXPECT_EQ(Lookup(*run, entries[5].key, kNewest, &value, &result).code(), Code::kIoError);
   EXPECT_EQ(run->memory(), 0u);
   const auto cursor = run->NewCursor(context_, 0);
   cursor->Seek({});

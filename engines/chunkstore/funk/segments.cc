@@ -26,7 +26,11 @@ ByteRange WholePages(ByteRange range) {
   return {from, std::max(from, RoundDown(range.to))};
 }
 
-ByteRange AroundPages(ByteRange range) { return {RoundDown(range.from), RoundUp(range.to)}; }
+// What the file is asked for, so that it brings these bytes.
+ByteRange Asked(const kvdyno::RandomAccessFile& file, ByteRange wanted) {
+  const uint64_t unit = file.alignment();
+  return {wanted.from - wanted.from % unit, (wanted.to + unit - 1) / unit * unit};
+}
 
 ByteRange PartOf(const ExtentRef& extent, uint64_t offset_in_run, size_t length) {
   const uint64_t from = extent.offset + offset_in_run;
@@ -225,7 +229,7 @@ Status Segments::ReadInto(const ExtentRef& extent, uint64_t offset_in_run, size_
   OpenFiles::File file;
   if (Status status = open_.Get(extent.segment, &file); !status.ok()) return status;
   const ByteRange wanted = PartOf(extent, offset_in_run, length);
-  const ByteRange asked = file->direct() ? AroundPages(wanted) : wanted;
+  const ByteRange asked = Asked(*file, wanted);
   Reserve(buffer, asked.size());
   size_t read = 0;
   Status status = file->Read(asked.from, asked.size(), buffer->data(), &read);
@@ -244,8 +248,7 @@ void Segments::ReadTogether(std::vector<SegmentRead>* reads, AlignedBuffer* buff
     assert(read.offset_in_run + read.length <= read.extent.length);
     read.status = open_.Get(read.extent.segment, &files[i]);
     if (!read.status.ok()) continue;
-    ByteRange range = PartOf(read.extent, read.offset_in_run, read.length);
-    if (files[i]->direct()) range = AroundPages(range);
+    const ByteRange range = Asked(*files[i], PartOf(read.extent, read.offset_in_run, read.length));
     asked.push_back({files[i].get(), range.from, range.size(), nullptr, 0, {}});
     askers.push_back(&read);
     total += RoundUp(range.size());

@@ -101,7 +101,7 @@ class Segments {
   void PunchGaps();
 
   // Reads bytes of a run, aligned or not as the caller likes: with direct input the surrounding
-  // pages are read into a scratch buffer of the thread. Corruption when the file ends early.
+  // blocks of the device are read into a scratch buffer of the thread. Corruption when the file ends early.
   Status Read(const ExtentRef& extent, uint64_t offset_in_run, size_t length, char* to) const;
   // The same without the copy: *bytes lies in *buffer, which grows as needed.
   Status ReadInto(const ExtentRef& extent, uint64_t offset_in_run, size_t length,

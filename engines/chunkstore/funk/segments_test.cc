@@ -36,6 +36,23 @@ class SegmentsTest : public FunkTest {
   bool Exists(uint64_t number) { return disk_.Exists(segments_->PathOf(number)); }
 };
 
+// A device's block is smaller than a page of the file system.
+TEST_F(SegmentsTest, DirectReadsBringTheDevicesBlocksAlone) {
+  const ExtentRef extent = WriteExtents({20'000})[0];
+  ExpectBytes(extent, 1000, 100);
+  EXPECT_EQ(segments_->read_bytes(), 2u * 512);
+  std::vector<SegmentRead> reads = {{extent, 600, 400, {}, {}}, {extent, 8191, 2, {}, {}}};
+  kvdyno::AlignedBuffer buffer;
+  segments_->ReadTogether(&reads, &buffer);
+  for (const SegmentRead& read : reads) {
+    ExpectOk(read.status);
+    for (size_t i = 0; i < read.length; ++i) {
+      ASSERT_EQ(read.bytes[i], ByteAt(extent.offset + read.offset_in_run + i));
+    }
+  }
+  EXPECT_EQ(segments_->read_bytes(), (2u + 1 + 2) * 512);
+}
+
 TEST_F(SegmentsTest, ReadsAnyRange) {
   std::mt19937_64 random(1);
   for (const bool direct : {true, false}) {

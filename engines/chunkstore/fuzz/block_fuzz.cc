@@ -1,4 +1,4 @@
-// A table's or log's block. Input: a block; its checksum is put right on a second pass.
+// A table's or log's block, the first of its run. Its checksum is put right on a second pass.
 #include <string>
 
 #include "funk/format.h"
@@ -13,7 +13,7 @@ namespace {
 
 void Decode(std::string_view bytes, bool verify) {
   BlockView view;
-  if (!BlockView::Parse(bytes, verify, &view).empty()) return;
+  if (!BlockView::Parse(bytes, 0, verify, &view).empty()) return;
   size_t total = 0;
   for (uint32_t i = 0; i < view.size(); ++i) {
     const Entry entry = view.at(i);
@@ -32,7 +32,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Decode(bytes, false);
   if (size < kBlockTrailerBytes) return 0;
   std::string fixed(bytes);
-  kvdyno::StoreFixed(fixed.data() + size - 4, kvdyno::Crc32c(bytes.substr(0, size - 4)));
+  const auto count = kvdyno::LoadFixed<uint32_t>(fixed.data() + size - kBlockTrailerBytes);
+  const uint32_t begin = (count & kPlacedBlock) != 0 ? PlaceChecksum(0) : 0;
+  kvdyno::StoreFixed(fixed.data() + size - 4, kvdyno::Crc32c(bytes.substr(0, size - 4), begin));
   Decode(fixed, true);
   return 0;
 }

@@ -1,5 +1,6 @@
 // Writes the seeds of all targets: make_corpus FOLDER. Run it again when a form changes, and commit
-// what it writes; libFuzzer's own findings may lie beside them.
+// what it writes. libFuzzer's own findings lie beside them, and `format1`, seeds of the first format
+// as its builders wrote them.
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -9,6 +10,7 @@
 #include "funk/key_index.h"
 #include "kvdyno/base/coding.h"
 #include "kvdyno/base/crc32c.h"
+#include "kvdyno/base/hash.h"
 #include "manifest/file.h"
 #include "stage/layout.h"
 #include "stage/record.h"
@@ -71,6 +73,7 @@ void StageSeeds(const Seeds& seeds) {
   seeds.Add("stage", "empty", stage(0, ""));
 }
 
+// At offset 0 of its run.
 std::string Block(const std::vector<Entry>& entries) {
   std::string bytes, offsets;
   for (const Entry& entry : entries) {
@@ -80,8 +83,8 @@ std::string Block(const std::vector<Entry>& entries) {
     bytes.append(entry.key).append(entry.value);
   }
   bytes += offsets;
-  kvdyno::AppendFixed(&bytes, static_cast<uint32_t>(entries.size()));
-  kvdyno::AppendFixed(&bytes, kvdyno::Crc32c(bytes));
+  kvdyno::AppendFixed(&bytes, static_cast<uint32_t>(entries.size()) | kPlacedBlock);
+  kvdyno::AppendFixed(&bytes, kvdyno::Crc32c(bytes, PlaceChecksum(0)));
   return bytes;
 }
 
@@ -96,28 +99,36 @@ void BlockSeeds(const Seeds& seeds) {
   seeds.Add("block", "large", Block({{large, large, 8, EntryType::kValue}}));
 }
 
-void RunIndexSeeds(const Seeds& seeds) {
-  for (const uint32_t blocks : {1u, 5u}) {
-    RunIndex index;
-    RunFooter footer;
-    footer.blocks = blocks;
-    for (uint32_t i = 0; i < blocks; ++i) {
-      BlockRef ref;
-      ref.offset = footer.index_offset;
-      ref.length = 100 + i;
-      ref.entries = i + 1;
-      index.blocks.push_back(ref);
-      index.keys += "key" + std::to_string(i);
-      index.key_ends.push_back(static_cast<uint32_t>(index.keys.size()));
-      footer.index_offset += ref.length;
-      footer.entries += ref.entries;
-    }
-    index.keys += "last";
+// The index of so many blocks; some have a filter.
+RunIndex IndexOf(uint32_t blocks, bool filtered) {
+  RunIndex index;
+  std::vector<uint64_t> hashes;
+  uint64_t offset = 0;
+  for (uint32_t i = 0; i < blocks; ++i) {
+    BlockRef ref;
+    ref.offset = offset;
+    ref.length = 100 + i;
+    ref.entries = i + 1;
+    index.blocks.push_back(ref);
+    index.keys += "key" + std::to_string(i);
     index.key_ends.push_back(static_cast<uint32_t>(index.keys.size()));
-    const std::string bytes = EncodeRunIndex(index);
-    footer.index_length = bytes.size();
-    footer.index_checksum = kvdyno::Crc32c(bytes);
-    seeds.Add("run_index", "blocks" + std::to_string(blocks), bytes + EncodeFooter(footer));
+    hashes.push_back(kvdyno::Hash64(index.first_key(i)));
+    offset += ref.length;
+  }
+  index.keys += "last";
+  index.key_ends.push_back(static_cast<uint32_t>(index.keys.size()));
+  if (filtered) index.filter = BloomFilter(hashes, 10);
+  return index;
+}
+
+void RunIndexSeeds(const Seeds& seeds) {
+  for (const bool filtered : {false, true}) {
+    for (const uint32_t blocks : {1u, 5u}) {
+      RunFooter footer;
+      const std::string bytes = EncodeRunIndex(IndexOf(blocks, filtered), &footer);
+      seeds.Add("run_index", (filtered ? "filtered" : "blocks") + std::to_string(blocks),
+                bytes + EncodeFooter(footer));
+    }
   }
 }
 

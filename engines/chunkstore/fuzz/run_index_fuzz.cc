@@ -1,5 +1,5 @@
-// A run's index and footer. Input: index, then 48 bytes of footer; on a second pass the footer's
-// lengths and checksums are put right.
+// What a run's end holds. Input: index, filter and footer, of either format; on a second pass the
+// footer's lengths and checksums are put right.
 #include <string>
 
 #include "funk/format.h"
@@ -12,11 +12,9 @@ using chunkstore::fuzz::Require;
 
 namespace {
 
-void Decode(std::string_view footer_bytes, std::string_view bytes) {
-  RunFooter footer;
-  (void)DecodeFooter(footer_bytes, &footer);
+void Decode(const RunFooter& footer, std::string_view bytes) {
   RunIndex index;
-  if (!DecodeRunIndex(footer_bytes, bytes, &index).ok()) return;
+  if (!DecodeRunIndex(footer, bytes, &index).ok()) return;
   uint64_t entries = 0;
   for (size_t i = 0; i < index.blocks.size(); ++i) {
     entries += index.blocks[i].entries;
@@ -28,29 +26,35 @@ void Decode(std::string_view footer_bytes, std::string_view bytes) {
   Require(entries == footer.entries, "the footer's number of entries");
   (void)index.Find("");
   (void)index.Find("\xff\xff");
+  (void)index.filter.MayContain(entries);
   RunIndex again;
-  const std::string encoded = EncodeRunIndex(index);
-  footer.index_length = encoded.size();
-  footer.index_checksum = kvdyno::Crc32c(encoded);
-  Require(DecodeRunIndex(EncodeFooter(footer), encoded, &again).ok(), "an encoded index to decode");
+  RunFooter encoded, decoded;
+  const std::string tail = EncodeRunIndex(index, &encoded);
+  Require(DecodeFooter(EncodeFooter(encoded), &decoded).ok(), "an encoded footer to decode");
+  Require(DecodeRunIndex(decoded, tail, &again).ok(), "an encoded index to decode");
+  Require(EncodeRunIndex(again, &decoded) == tail, "a decoded index to encode to the same");
 }
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  if (size < kFooterBytes) return 0;
   const std::string_view bytes = fuzz::View(data, size);
-  const std::string_view index = bytes.substr(0, size - kFooterBytes);
-  const std::string_view tail = bytes.substr(size - kFooterBytes);
-  Decode(tail, index);
   RunFooter footer;
-  kvdyno::Reader reader(tail);
+  if (DecodeFooter(bytes, &footer).ok()) {
+    Decode(footer, bytes.substr(0, size - footer.length));
+  }
+  if (size < kFooterBytes) return 0;
+  const std::string_view tail = bytes.substr(0, size - kFooterBytes);
+  kvdyno::Reader reader(bytes.substr(tail.size()));
+  footer = {};
   reader.Fixed(&footer.index_offset);
   reader.Fixed(&footer.index_length);
+  reader.Fixed(&footer.filter_length);
   reader.Fixed(&footer.blocks);
   reader.Fixed(&footer.entries);
-  footer.index_length = index.size();
-  footer.index_checksum = kvdyno::Crc32c(index);
-  Decode(EncodeFooter(footer), index);
+  footer.filter_length %= tail.size() + 1;
+  footer.index_length = tail.size() - footer.filter_length;
+  footer.index_checksum = kvdyno::Crc32c(tail);
+  Decode(footer, tail);
   return 0;
 }

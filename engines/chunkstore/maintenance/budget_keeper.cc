@@ -103,15 +103,21 @@ void BudgetKeeper::ApplyShares() {
 void BudgetKeeper::SurveyIndexes() {
   uint64_t index = 0;
   uint64_t of_logs = 0;
+  uint64_t filters = 0;
   for (const Chunk* chunk : state_.map().chunks()) {
     const Funk& funk = chunk->funk();
     index += sizeof(Chunk) + chunk->min_key.size() + chunk->max_key.size();
-    if (funk.table != nullptr) index += kRunBytes + funk.table->memory();
+    if (funk.table != nullptr) {
+      index += kRunBytes + funk.table->memory();
+      filters += funk.table->filter_memory();
+    }
     of_logs += funk.log->memory();
     of_logs += funk.log->runs().size() * sizeof(ExtentRef);
   }
   log_index_bytes_ = of_logs;
   index_bytes_ = index + of_logs;
+  // Rows of 64 bytes need more filter than index. The tables that are written next have none.
+  state_.filters_fit = filters <= state_.options.memory_budget / 8;
 }
 
 // Indexes of all sizes come and go, and the C library keeps the pages between those that stay: with

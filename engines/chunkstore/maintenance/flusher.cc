@@ -111,7 +111,7 @@ Status Flusher::Flush(const std::shared_ptr<Stage>& stage) {
 Status Flusher::WriteBatch(Batch* batch, Flushing* flushing) {
   if (batch->entries.empty()) return Status::Ok();
   if (Adoptable(*batch)) return AdoptBatch(batch, flushing);
-  RunBuilder builder(flushing->segment.get(), state_.options.block_size, true);
+  RunBuilder builder(flushing->segment.get(), state_.log_form());
   for (const Entry& entry : batch->entries) {
     if (const Status status = builder.Add(entry); !status.ok()) return status;
   }
@@ -163,7 +163,7 @@ Status Flusher::AdoptBatch(Batch* batch, Flushing* flushing) {
   const uint64_t piece_bytes = policy_.PieceBytes(batch->bytes);
   uint64_t left = batch->bytes;
   for (size_t i = 0; i < batch->entries.size();) {
-    RunBuilder builder(flushing->segment.get(), state_.options.block_size, false);
+    RunBuilder builder(flushing->segment.get(), state_.table_form());
     // Versions of one key stay together, and a remainder that is too small for a piece goes along.
     const bool last = left < piece_bytes + piece_bytes / 2;
     while (i < batch->entries.size() && (last || builder.bytes() < piece_bytes ||

@@ -40,7 +40,7 @@ Status PieceWriter::Finish(const std::string& end) {
 // remainder that is too small for a piece of its own goes along when no more rows come. `behind` is
 // the key at which the rows after the held ones begin.
 Status PieceWriter::WritePiece(uint64_t piece_bytes, std::string_view behind, bool no_more) {
-  RunBuilder builder(segment_, state_.options.block_size, false);
+  RunBuilder builder(segment_, state_.table_form());
   const size_t first = next_;
   const uint64_t left = bytes_.size();
   const bool last = no_more && left < piece_bytes + piece_bytes / 2;

@@ -53,9 +53,9 @@ Status CheckHeader(std::string_view bytes) {
                               ", got " + Formatted(computed, "%08llx"));
   }
   const auto format = LoadFixed<uint32_t>(bytes.data() + 8);
-  if (format != kStoreFormat) {
-    return Status::Unsupported("manifest: expected store format " + std::to_string(kStoreFormat) +
-                               ", got " + std::to_string(format) +
+  if (format < 1 || format > kStoreFormat) {
+    return Status::Unsupported("manifest: expected store format 1 to " +
+                               std::to_string(kStoreFormat) + ", got " + std::to_string(format) +
                                "; open it with the release that wrote it");
   }
   return Status::Ok();

@@ -37,7 +37,9 @@
 
 namespace chunkstore {
 
-inline constexpr uint32_t kStoreFormat = 1;  // of the whole directory; another one is refused
+// The format of the whole directory. 1, with runs of format 1 alone, is read as well; an open for writing makes
+// it 2, so that a release that knows 1 alone refuses runs that it cannot read.
+inline constexpr uint32_t kStoreFormat = 2;
 
 struct ChunkRecord {
   uint64_t id = 0;

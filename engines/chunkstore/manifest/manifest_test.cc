@@ -134,7 +134,7 @@ TEST_F(ManifestTest, RefusesAnotherFormat) {
   kvdyno::StoreFixed(content.data() + 12, kvdyno::Crc32c({content.data(), 12}));
   const Replay replay = ReplayManifest(content, "x");
   EXPECT_EQ(replay.status.code(), Code::kUnsupported);
-  EXPECT_NE(replay.status.message().find("expected store format 1, got 2"), std::string::npos);
+  EXPECT_NE(replay.status.message().find("expected store format 1 to 2, got 3"), std::string::npos);
 }
 
 TEST_F(ManifestTest, IsBegunAgainWhenItHasGrown) {

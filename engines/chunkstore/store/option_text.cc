@@ -44,6 +44,7 @@ constexpr std::array kFields = {
     Field{"stage_size", Auto(&Options::stage_size)},
     Field{"chunk_size", Auto(&Options::chunk_size)},
     Field{"block_size", Size{&Options::block_size}},
+    Field{"table_filter_bits", &Options::table_filter_bits},
     Field{"log_lookup", &Options::log_lookup},
     Field{"bloom_split", &Options::bloom_split},
     Field{"bloom_bits", &Options::bloom_bits},

@@ -25,6 +25,7 @@ Status Store::Repair(const Options& options, const std::string& directory, Check
   RepairOptions repair;
   repair.chunk_bytes = resolved.chunk_size;
   repair.block_bytes = resolved.block_size;
+  repair.filter_bits = resolved.table_filter_bits;
   return RepairStore(files, directory, repair, report);
 }
 

@@ -79,6 +79,7 @@ Status CheckGiven(const Options& given) {
       size("stage_size", given.stage_size, 64 * kKiB, kGiB),
       size("chunk_size", given.chunk_size, 4 * kKiB, kGiB),
       CheckRange<uint64_t>("block_size", given.block_size, 256, kMiB),
+      CheckRange("table_filter_bits", given.table_filter_bits, 0.0, 32.0),
       CheckRange("bloom_split", given.bloom_split, 1, 16),
       CheckRange("bloom_bits", given.bloom_bits, 1.0, 32.0),
       size("log_limit", given.log_limit, 4 * kKiB, uint64_t{1} << 50),

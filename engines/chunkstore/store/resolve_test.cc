@@ -49,6 +49,8 @@ TEST(ResolveOptions, NamesTheOptionTheRangeAndTheValue) {
       {"bloom_split", "1", "0", [](Options* o) { o->bloom_split = 0; }},
       {"bloom_split", "16", "17", [](Options* o) { o->bloom_split = 17; }},
       {"bloom_split", "1", "-1", [](Options* o) { o->bloom_split = -1; }},
+      {"table_filter_bits", "0", "-1", [](Options* o) { o->table_filter_bits = -1; }},
+      {"table_filter_bits", "32", "33", [](Options* o) { o->table_filter_bits = 33; }},
       {"bloom_bits", "1", "0.5", [](Options* o) { o->bloom_bits = 0.5; }},
       {"bloom_bits", "32", "33", [](Options* o) { o->bloom_bits = 33; }},
       {"log_limit", "4096", "1", [](Options* o) { o->log_limit = 1; }},

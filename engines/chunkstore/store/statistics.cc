@@ -31,6 +31,7 @@ constexpr CountName kCountNames[] = {
     {Count::kScans, "scans", "op"},
     {Count::kScanRows, "scan_rows", "count"},
     {Count::kLogSearchedBytes, "log_searched_bytes", "byte"},
+    {Count::kFilteredGets, "filtered_gets", "op"},
     {Count::kFlushes, "flushes", "count"},
     {Count::kFlushBytes, "flush_bytes", "byte"},
     {Count::kRebalances, "rebalances", "count"},

@@ -118,6 +118,7 @@ Json ShownRun(SegmentFiles* segments, const ExtentRef& extent, uint64_t limit, S
   if (!status->ok()) return json;
   const RunIndex& index = run->index();
   json["blocks"] = index.blocks.size();
+  json["filter_bytes"] = index.filter.memory();
   json["first_key"] = Escaped(index.first_key(0));
   json["last_key"] = Escaped(index.last_key());
   Json& shown = json["shown_entries"] = Json::array();

@@ -23,7 +23,7 @@ class DumpTest : public ::testing::Test {
     ASSERT_TRUE(segments.Recover({}, false).ok());
     std::unique_ptr<SegmentWriter> writer;
     ASSERT_TRUE(segments.Create(&writer).ok());
-    RunBuilder builder(writer.get(), 4096, false);
+    RunBuilder builder(writer.get(), {});
     ASSERT_TRUE(builder.Add({std::string_view("a\0\n", 3), "one", 7, EntryType::kValue}).ok());
     ASSERT_TRUE(builder.Add({"b", "", MakeVersion(1, 9), EntryType::kDeletion}).ok());
     RunSummary summary;
@@ -79,6 +79,7 @@ TEST_F(DumpTest, ShowsChunksByKeyAndId) {
 
 TEST_F(DumpTest, ShowsEntries) {
   const Json shown = Show({.what = "funk", .key = "a"});
+  EXPECT_EQ(shown["runs"][0]["filter_bytes"], 0) << "of a log";
   const Json& entries = shown["runs"][0]["shown_entries"];
   ASSERT_EQ(entries.size(), 2u);
   EXPECT_EQ(entries[0]["key"], "a\\x00\\x0a");

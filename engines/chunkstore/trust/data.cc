@@ -119,6 +119,7 @@ Options RandomOptions(Rng* rng) {
   options.stage_size = rng->Pick({64 * kKiB, 64 * kKiB, 128 * kKiB, 256 * kKiB});
   options.chunk_size = rng->Pick({4 * kKiB, 16 * kKiB, 16 * kKiB, 64 * kKiB});
   options.block_size = rng->Pick({uint64_t{256}, kKiB, 4 * kKiB, 16 * kKiB});
+  options.table_filter_bits = rng->Pick({0.0, 2.0, 10.0});
   options.log_lookup = rng->Pick({LogLookup::kIndex, LogLookup::kIndex, LogLookup::kBloom});
   options.bloom_split = static_cast<int>(rng->Pick({1, 2, 16}));
   options.bloom_bits = rng->Pick({1.0, 10.0});

@@ -93,6 +93,11 @@ struct Options {
   uint64_t chunk_size = kAuto;
   // Bytes of one table block, 256 B to 1 MiB: what one read from disk brings at least.
   uint64_t block_size = 4096;
+  // Bits per key of a table's Bloom filter, 0 to 32, in memory with the table's index once that was
+  // read: a get of an absent key then reads nothing, but for one in a hundred with 10. 0: none.
+  // Applies to tables that are written from now on. None is written while filters in memory take more
+  // than an eighth of the budget.
+  double table_filter_bits = 10;
 
   // --- logs
   LogLookup log_lookup = LogLookup::kIndex;

@@ -15,18 +15,22 @@
 
 namespace kvdyno {
 
-// What direct input/output asks of offsets, lengths and memory addresses, in bytes.
+// What direct input/output asks of offsets, lengths and memory addresses, in bytes, at most: enough
+// on every device.
 inline constexpr size_t kDirectAlignment = 4096;
 
 // Positional reads of a file that no longer grows. Safe from any thread.
 class RandomAccessFile {
  public:
   virtual ~RandomAccessFile() = default;
-  // Reads up to `length` bytes; *read is smaller only where the file ends. With direct input,
-  // offset, length and buffer must be aligned.
+  // Reads up to `length` bytes; *read is smaller only where the file ends. Offset, length and buffer
+  // must be multiples of alignment().
   virtual Status Read(uint64_t offset, size_t length, char* buffer, size_t* read) const = 0;
   virtual uint64_t size() const = 0;
   virtual bool direct() const = 0;
+  // Bytes, a power of two, which kDirectAlignment is a multiple of: the device's logical block with
+  // direct input where the kernel reports it, else kDirectAlignment; 1 without direct input.
+  virtual size_t alignment() const = 0;
 };
 
 // One of several reads that are asked for together: what RandomAccessFile::Read takes and answers.

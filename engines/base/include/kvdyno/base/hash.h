@@ -1,5 +1,5 @@
-// A fast 64-bit hash of a byte string, for filters and caches. Not stored in any file and not
-// for adversarial input. Pure function.
+// A fast 64-bit hash of a byte string, for filters and caches. Not for adversarial input. Filters of
+// tables are stored, so it must stay as it is. Pure function, of little-endian machines.
 #pragma once
 
 #include <cstdint>
