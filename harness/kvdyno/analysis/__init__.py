@@ -26,8 +26,9 @@ from .estimate import estimates
 from .files import event_table, percentile_table, series_tables
 from .frame import axes_of, label_of, latest, mark_headline, point_columns, tidy
 from .gauges import machine_cautions
+from .pairs import all_pairs
 from .ratios import ratios_to
-from .twins import noise_notes
+from .twins import noise_floors, noise_notes
 
 __all__ = ["analyse", "compare"]
 
@@ -76,6 +77,8 @@ def analyse(
         metric=metric,
         margin=experiment.same_within,
     )
+    pairs = all_pairs(frame, axes=names, margin=experiment.same_within)
+    floors = noise_floors(frame, noise=noise or {}, metric=metric)
     planned = facts.planned(plan, axes=names)
     series, steadiness, series_cautions = series_tables(used, run_dirs=run_dirs, axes=names)
     events, event_cautions = event_table(used, run_dirs=run_dirs, axes=names)
@@ -91,7 +94,7 @@ def analyse(
         experiment=experiment.name,
         profile=experiment.profile.name,
         axes=axes,
-        contenders=facts.contenders(used),
+        contenders=facts.contenders(used, plan=plan),
         baseline=baseline,
         headline_metric=metric,
         headline_phases=tuple(phase for phase in phases if phase in judged),
@@ -101,6 +104,9 @@ def analyse(
         planned=planned,
         ratios=ratios.points,
         overall=ratios.overall,
+        pairs=pairs.points,
+        pairs_overall=pairs.overall,
+        runs=facts.runs(used, axes=names, units=told, run_dirs=run_dirs),
         steadiness=steadiness,
         percentiles=percentiles,
         series=series,
@@ -114,13 +120,15 @@ def analyse(
             *design.layout(used, name=partial(_name_of, units=told)),
             *design.durability(used),
             *machine_cautions(used, units=told),
-            *noise_notes(frame, noise=noise or {}, metric=metric),
+            *noise_notes(floors, metric=metric),
             *_missing(plan, used),
             *wobbling,
             *series_cautions,
             *event_cautions,
             *histogram_cautions,
         ),
+        noise=floors,
+        workloads=facts.workloads(used),
         machines=facts.machines(used),
         confinements=facts.confinements(used),
         devices=facts.devices(used),
