@@ -1,7 +1,8 @@
 """Every contender over every other, for readers who ask what the experiment did not.
 
-The statistics are those of ratios.py. Nothing is adjusted for the number of comparisons that a reader can try, so
-rows carry intervals and no verdict: an interval that leaves out 1 is a reason to measure again, not a finding.
+The statistics are those of ratios.py. Nothing is adjusted for the number of comparisons that a reader can
+try, so rows carry intervals and no verdict: an interval that leaves out 1 is a reason to measure again, not a
+finding.
 """
 
 from __future__ import annotations

@@ -232,10 +232,10 @@ class Analysis:
     #: The geometric means of `pairs` over the points of a contender, as `overall`, equally without verdict.
     pairs_overall: pd.DataFrame
     #: One row per run, however it ended, in the order of the plan: point (its name in cautions and failures),
-    #: run_id, sweep_id, repetition, load, order (its place in the sweep), started_at, ended_at, status, folder
-    #: (of its record; "" if it is not known).
+    #: run_id, sweep_id, repetition, load, order (its place in the sweep), started_at, ended_at, status,
+    #: folder (of its record; "" if it is not known).
     runs: pd.DataFrame
-    #: One row per run with a series and a series and judged phase: run_id, repetition, phase, state, finding (in words, ""
+    #: One row per run with a series and judged phase: run_id, repetition, phase, state, finding (in words, ""
     #: if steady), size (of what was found, as a share of the mean), intervals.
     steadiness: pd.DataFrame
     #: Merged over repetitions, one row per point, phase, operation and percentile: value (ns), count, n.
@@ -251,7 +251,8 @@ class Analysis:
     failures: tuple[FailedRun, ...]
     cautions: tuple[Caution, ...]
     noise: tuple[NoiseFloor, ...]
-    #: What the driver was asked for at each value of the axis `workload`: the properties that all its runs share.
+    #: What the driver was asked for at each value of the axis `workload`: the properties that all its runs
+    #: share.
     workloads: Mapping[AxisValue, Mapping[str, str]]
     machines: tuple[Machine, ...]
     confinements: tuple[Confinement, ...]

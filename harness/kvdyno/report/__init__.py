@@ -11,13 +11,18 @@ from kvdyno.model.figure_options import words_of
 from kvdyno.model.results import Analysis, ReportPaths
 
 from .figures import check_figures, draw_figure
+from .forest import headline_ratios
 from .html import render_html
 from .summary import summarise
-from .tables import build_grid, headline_comparison, to_csv, to_latex, to_markdown
+from .tables import build_grid, to_csv, to_latex, to_markdown
 
 __all__ = ["check_figures", "summarise", "write_report"]
 
 _TABLE_FORMS = {"md": to_markdown, "tex": to_latex, "csv": to_csv}
+
+
+#: Columns of _medians.csv beside the point: there are a hundred metrics, five phases, and many points.
+_MEDIAN = ("phase", "metric", "unit", "n", "median", "low", "high")
 
 
 def write_report(
@@ -25,7 +30,9 @@ def write_report(
 ) -> ReportPaths:
     """Write `out`/report.html, `out`/figures/<id>.{pdf,svg,png} and `out`/tables/<id>.{md,tex,csv}.
 
-    Beside the tables, _overall.csv has ratios over all points and _points.csv those of each point.
+    Beside the tables, _overall.csv has ratios over all points, _points.csv those of each point, _pairs.csv
+    those of every pair of contenders, and _medians.csv all estimates. Runs link to their records, wherever
+    `out` is.
 
     Figures and tables of which no record has a value are left out, and named instead. Each file appears whole
     or not at all.
@@ -45,7 +52,7 @@ def write_report(
         *(_absence("table", spec) for spec, made in zip(experiment.tables, built, strict=True) if not made),
     )
     page = render_html(
-        analysis, experiment, figures=figures, grids=grids, left_out=left_out, commands=commands
+        analysis, experiment, out=out, figures=figures, grids=grids, left_out=left_out, commands=commands
     )
     tables = [
         _write(tables_folder / f"{grid.id}.{suffix}", form(grid))
@@ -53,8 +60,13 @@ def write_report(
         for suffix, form in _TABLE_FORMS.items()
     ]
     # No table's id begins so.
-    comparisons = {"_overall": analysis.overall, "_points": headline_comparison(analysis)}
-    for name, table in comparisons.items():
+    computed = {
+        "_overall": analysis.overall,
+        "_points": headline_ratios(analysis),
+        "_pairs": analysis.pairs,
+        "_medians": analysis.estimates[["label", *analysis.axis_names, *_MEDIAN]],
+    }
+    for name, table in computed.items():
         if len(table):
             text = table.to_csv(index=False, lineterminator="\n")
             tables.append(_write(tables_folder / f"{name}.csv", text))

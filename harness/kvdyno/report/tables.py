@@ -54,6 +54,7 @@ class Grid:
     """
 
     id: str
+    metric: str
     title: str
     caption: str
     unit: str
@@ -100,12 +101,6 @@ class Grid:
         return scale_for(sizes[len(sizes) // 2], self.unit) if sizes else (1.0, self.unit)
 
 
-def headline_comparison(analysis: Analysis) -> pd.DataFrame:
-    """The rows of `Analysis.ratios` that points are judged by, against the experiment's baseline."""
-    rows = analysis.ratios[analysis.ratios["headline"]]
-    return rows[(rows["baseline"] == analysis.baseline) & (rows["metric"] == analysis.headline_metric)]
-
-
 def build_grid(spec: TableSpec, analysis: Analysis) -> Grid | None:
     """The table that a specification asks for; None if no record has it.
 
@@ -127,6 +122,7 @@ def build_grid(spec: TableSpec, analysis: Analysis) -> Grid | None:
         )
     return Grid(
         id=spec.id,
+        metric=spec.metric,
         title=spec.title or metric_title(spec.metric),
         caption=_caption(spec, analysis, values[values["value"].notna()]),
         unit="ratio" if spec.ratio_to else str(values["unit"].dropna().iloc[0]),

@@ -16,7 +16,9 @@ from kvdyno.model.results import Analysis
 def analysis(tmp_path_factory: pytest.TempPathFactory) -> Analysis:
     folder = tmp_path_factory.mktemp("runs")
     lost = {("leveldb", "C", SIZES[0], 1): "timeout"}
-    fake = Fake(folder=folder, repetitions=3, workloads=("A", "C"), sizes=SIZES[:2], files=False, statuses=lost)  # type: ignore[arg-type]
+    fake = Fake(
+        folder=folder, repetitions=3, workloads=("A", "C"), sizes=SIZES[:2], files=False, statuses=lost
+    )  # type: ignore[arg-type]
     sweep = fake_sweep(fake)
     return analyse(sweep.experiment, sweep.plan, sweep.records, run_dirs=sweep.run_dirs)
 
@@ -34,7 +36,9 @@ def test_both_directions_of_a_pair_are_inverse(analysis: Analysis) -> None:
 def test_pairs_agree_with_the_experiments_own_ratios(analysis: Analysis) -> None:
     keep = analysis.ratios["headline"] & (analysis.ratios["metric"] == "throughput")
     own = analysis.ratios[keep]["ratio"].tolist()
-    pairs = analysis.pairs[(analysis.pairs["metric"] == "throughput") & (analysis.pairs["baseline"] == "RocksDB")]
+    pairs = analysis.pairs[
+        (analysis.pairs["metric"] == "throughput") & (analysis.pairs["baseline"] == "RocksDB")
+    ]
     assert pairs["ratio"].tolist() == pytest.approx(own)
 
 

@@ -10,7 +10,14 @@ import pytest
 from fakes_records import Fake, fake_sweep
 
 from kvdyno.analysis.frame import tidy
-from kvdyno.analysis.twins import TwinTables, noise_floors, noise_notes, side_by_side, smallest_effect, twin_tables
+from kvdyno.analysis.twins import (
+    TwinTables,
+    noise_floors,
+    noise_notes,
+    side_by_side,
+    smallest_effect,
+    twin_tables,
+)
 from kvdyno.model.noise import HostNoise, TwinNoise
 from kvdyno.model.record import Metric, Record
 from kvdyno.selftest.noise import groups_of, scores, twin_noise

@@ -1,0 +1,43 @@
+"""The page's colours: one for each contender, in the experiment's order, and one for each kind of verdict."""
+
+from __future__ import annotations
+
+from plots.style import COLOURS
+
+#: Colours of verdicts on light and on dark ground. None is near a contender's; a glyph repeats each.
+VERDICTS = {
+    "up": ("#5B2BD9", "#B9A5FF"),
+    "down": ("#B0123F", "#FF8FA9"),
+    "same": ("#3C4650", "#C3CCD6"),
+    "open": ("#6B7580", "#98A3AE"),
+}
+GLYPHS = {"up": "▲", "down": "▼", "same": "=", "open": "?"}
+_KINDS = {
+    "faster": "up", "higher": "up", "slower": "down", "lower": "down", "same": "same", "equal": "same",
+}  # fmt: skip
+
+
+def verdict_kind(verdict: str) -> str:
+    """The kind that gives a verdict of `Analysis.ratios` its colour and glyph: up, down, same or open."""
+    return _KINDS.get(verdict, "open")
+
+
+def colour_rules() -> str:
+    """CSS custom properties for both schemes: --e0, --e1, … of contenders, --up, --down, … of verdicts."""
+    engines = {f"--e{place}": colour for place, colour in enumerate(COLOURS)}
+    light = {**engines, **{f"--{kind}": pair[0] for kind, pair in VERDICTS.items()}}
+    dark = {name: f"color-mix(in srgb, {colour} 68%, white)" for name, colour in engines.items()}
+    dark |= {f"--{kind}": pair[1] for kind, pair in VERDICTS.items()}
+    return (
+        f":root {{ {_declared(light)} }}\n"
+        f"@media screen and (prefers-color-scheme: dark) {{ :root {{ {_declared(dark)} }} }}"
+    )
+
+
+def colour_of(rank: int) -> str:
+    """The custom property of the contender with this rank, as a CSS value."""
+    return f"var(--e{rank % len(COLOURS)})"
+
+
+def _declared(values: dict[str, str]) -> str:
+    return " ".join(f"{name}: {value};" for name, value in values.items())
