@@ -23,11 +23,10 @@ def verdict_kind(verdict: str) -> str:
 
 
 def colour_rules() -> str:
-    """CSS custom properties for both schemes: --e0, --e1, … of contenders, --up, --down, … of verdicts."""
+    """CSS custom properties: --e0, --e1, … of contenders, which suit both schemes, --up, --down, … of verdicts."""
     engines = {f"--e{place}": colour for place, colour in enumerate(COLOURS)}
     light = {**engines, **{f"--{kind}": pair[0] for kind, pair in VERDICTS.items()}}
-    dark = {name: f"color-mix(in srgb, {colour} 68%, white)" for name, colour in engines.items()}
-    dark |= {f"--{kind}": pair[1] for kind, pair in VERDICTS.items()}
+    dark = {f"--{kind}": pair[1] for kind, pair in VERDICTS.items()}
     return (
         f":root {{ {_declared(light)} }}\n"
         f"@media screen and (prefers-color-scheme: dark) {{ :root {{ {_declared(dark)} }} }}"

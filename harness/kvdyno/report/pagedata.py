@@ -15,7 +15,8 @@ from .spots import Spots
 from .timeline import Timeline, rounded
 from .words import metric_title
 
-_DIGITS = 4
+#: Significant digits: texts show three.
+_DIGITS = 3
 
 
 def page_data(analysis: Analysis, spots: Spots, timeline: Timeline | None) -> str:

@@ -13,8 +13,8 @@ from kvdyno.model.results import Analysis
 from .spots import Spots
 from .words import metric_title
 
-#: Numbers that the page holds in all. A line keeps at least `_FEWEST` of its intervals and at most `_MOST`.
-_BUDGET, _FEWEST, _MOST = 90_000, 40, 300
+#: Numbers that the page holds in all, times among them. A line keeps at least `_FEWEST` of its intervals and at most `_MOST`.
+_BUDGET, _FEWEST, _MOST = 60_000, 30, 300
 #: The columns that are kept first where there is no room for all.
 _FIRST = (
     *("throughput", "read.latency.p99", "update.latency.p99", "scan.latency.p99", "cgroup.memory.page_cache"),
@@ -44,16 +44,16 @@ def build_timeline(analysis: Analysis, spots: Spots) -> Timeline | None:
         return None
     units = dict(zip(series["column"], series["unit"], strict=True))
     runs = series["run_id"].nunique()
-    columns = _chosen(series, analysis.headline_metric, room=_BUDGET // (runs * _FEWEST))
-    length = max(_FEWEST, min(_MOST, _BUDGET // (runs * len(columns))))
+    columns = _chosen(series, analysis.headline_metric, room=_BUDGET // (runs * _FEWEST) - 1)
+    length = max(_FEWEST, min(_MOST, _BUDGET // (runs * (len(columns) + 1))))
     kept = series[series["column"].isin(columns)]
     lines = []
     longest = 0
     for _, run in kept.groupby("run_id", sort=False):
         wide = run.pivot_table(index="elapsed", columns="column", values="value", sort=True)
         longest = max(longest, len(wide))
-        values = [_thinned(wide[c], length, 4) if c in wide else None for c in columns]
-        times = _thinned(pd.Series(wide.index), length, 5)
+        values = [_thinned(wide[c], length, 3) if c in wide else None for c in columns]
+        times = _thinned(pd.Series(wide.index), length, 4)
         place = spots.index[spots.of(run.iloc[0]).anchor]
         lines.append((place, int(run["repetition"].iloc[0]), times, values))
     return Timeline(

@@ -149,7 +149,7 @@ def test_a_phone_shows_intervals_and_verdicts_without_scrolling_the_page(
         assert box["x"] + box["width"] <= PHONE
     wider = page.locator(".scroll.wide:visible").count()
     assert wider
-    assert page.locator(".hint:visible").count() == wider
+    assert page.locator(".sideways:visible").count() == wider
     visited.shot("phone")
 
 

@@ -83,7 +83,7 @@ function choose() {
 
 document.querySelectorAll(".sortable").forEach(sortable);
 document.querySelectorAll(".long").forEach(cut);
-for (const box of document.querySelectorAll(".scroll")) box.after(make("p", { class: "hint" }, "Wider than the screen: scroll sideways."));
+for (const box of document.querySelectorAll(".scroll")) box.after(make("p", { class: "sideways" }, "Wider than the screen: scroll sideways."));
 const widths = new ResizeObserver((entries) => {
   for (const { target } of entries) target.classList.toggle("wide", target.scrollWidth > target.clientWidth + 1);
 });
