@@ -23,7 +23,7 @@ def verdict_kind(verdict: str) -> str:
 
 
 def colour_rules() -> str:
-    """CSS custom properties: --e0, --e1, … of contenders, which suit both schemes, --up, --down, … of verdicts."""
+    """CSS custom properties: --e0, --e1, … of contenders for both schemes, --up, --down, … of verdicts."""
     engines = {f"--e{place}": colour for place, colour in enumerate(COLOURS)}
     light = {**engines, **{f"--{kind}": pair[0] for kind, pair in VERDICTS.items()}}
     dark = {f"--{kind}": pair[1] for kind, pair in VERDICTS.items()}

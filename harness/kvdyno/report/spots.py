@@ -80,13 +80,16 @@ class Spots:
         engines = [Choice("engine", self.labels)] if len(self.labels) > 1 else []
         return (*engines, *axes)
 
-    def find(self, names: Sequence[str], values: Sequence[Any]) -> Spot | None:
-        """The one point with these values of these axes ("label" among them); None if it is not one."""
+    def find(self, names: Sequence[str], values: Sequence[Any], *, besides: str = "") -> Spot | None:
+        """The one point with these values of these axes ("label" among them), of the contenders besides one;
+        None if it is not one.
+        """
         wanted = dict(zip(names, values, strict=True))
         every = ("label", *self._analysis.axis_names)
         places = [(every.index(name), _plain(value)) for name, value in wanted.items() if name in every]
         found = [spot for key, spot in self._by_key.items() if all(key[at] == v for at, v in places)]
-        return found[0] if len(found) == 1 else None
+        several = [spot for spot in found if spot.label != besides]
+        return several[0] if len(several) == 1 else None
 
     def _varying(self, row: TableRow) -> list[tuple[str, str]]:
         known = [(a.name, row[a.name], a.unit) for a in self._analysis.varying if a.name in row]

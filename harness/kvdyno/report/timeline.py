@@ -13,7 +13,8 @@ from kvdyno.model.results import Analysis
 from .spots import Spots
 from .words import metric_title
 
-#: Numbers that the page holds in all, times among them. A line keeps at least `_FEWEST` of its intervals and at most `_MOST`.
+#: Numbers that the page holds in all, times among them. A line keeps at least `_FEWEST` of its intervals and
+#: at most `_MOST`.
 _BUDGET, _FEWEST, _MOST = 60_000, 30, 300
 #: The columns that are kept first where there is no room for all.
 _FIRST = (

@@ -1,7 +1,7 @@
 """Debian's Chromium, driven by playwright, and two pages for it: one like a quickstart's, one of 120 points.
 
-KVDYNO_TEST_BROWSER=1 asks for these tests, `harness/setup.sh browser` installs what they need. Screenshots stay
-under build/page/.
+KVDYNO_TEST_BROWSER=1 asks for these tests, `harness/setup.sh browser` installs what they need. Screenshots
+stay under build/page/.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The report's page as a person meets it: on a screen, a phone, paper, with a keyboard, and without scripts."""
+"""The report's page as a person meets it: on a screen, a phone, paper, by keyboard, and without scripts."""
 
 from __future__ import annotations
 
