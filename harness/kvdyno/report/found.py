@@ -11,7 +11,7 @@ import pandas as pd
 from kvdyno.model.results import Analysis, Caution
 from plots.units import quantity
 
-from .forest import Mark, advice, marks, reach, verdict_of
+from .forest import Mark, advice, headline_ratios, marks, reach, verdict_of
 from .looks import verdict_kind
 from .spots import Spots
 from .summary import durability_text, interval_text, ratio_text
@@ -21,8 +21,10 @@ from .words import metric_title
 
 @dataclass(frozen=True)
 class Standing:
-    """A contender's mean over points against the baseline. `note` counts verdicts point by point, `advice`
-    says what would settle an undecided mean, `promise` what a crash takes if that differs from the baseline.
+    """A contender's mean over points against the baseline.
+
+    `note` counts verdicts point by point, which are `mixed` where some are decided each way. `advice` says what
+    would settle an undecided mean, `promise` what a crash takes if that differs from the baseline.
     """
 
     label: str
@@ -31,6 +33,7 @@ class Standing:
     verdict: str
     kind: str
     note: str
+    mixed: bool
     advice: str
     promise: str
     mark: Mark
@@ -80,28 +83,27 @@ def what_was_found(analysis: Analysis, spots: Spots) -> Found:
 
 def _standing(row: dict[Any, Any], factor: float, analysis: Analysis, spots: Spots) -> Standing:
     label = str(row["label"])
+    points = headline_ratios(analysis)
+    verdicts = Counter(map(str, points.loc[points["label"] == label, "verdict"]))
     return Standing(
         label=label,
         rank=spots.rank(label),
         text=ratio_text(row),
         verdict=verdict_of(row, analysis),
         kind=verdict_kind(str(row["verdict"])),
-        note=_point_by_point(label, analysis),
+        note=_counted(verdicts),
+        mixed={"up", "down"} <= set(map(verdict_kind, verdicts)),
         advice=advice(row),
         promise=durability_text(label, analysis).removeprefix("; "),
         mark=marks(row, factor),
     )
 
 
-def _point_by_point(label: str, analysis: Analysis) -> str:
-    """Such as "faster at 3 points, undecided at 1", "" for a single point."""
-    rows = analysis.ratios[analysis.ratios["headline"] & (analysis.ratios["label"] == label)]
-    rows = rows[(rows["metric"] == analysis.headline_metric) & (rows["baseline"] == analysis.baseline)]
-    counts = Counter(rows["verdict"])
-    if len(rows) < 2:
-        return ""
-    listed = ", ".join(f"{verdict} at {count}" for verdict, count in counts.most_common())
-    return f"{listed} of {len(rows)} points"
+def _counted(verdicts: Counter[str]) -> str:
+    """Such as "faster at 3, undecided at 1 of 4 points", "" for a single point."""
+    whole = verdicts.total()
+    listed = ", ".join(f"{verdict} at {count}" for verdict, count in verdicts.most_common())
+    return f"{listed} of {whole} points" if whole > 1 else ""
 
 
 def _headline(standings: tuple[Standing, ...], analysis: Analysis) -> str:
@@ -115,6 +117,8 @@ def _headline(standings: tuple[Standing, ...], analysis: Analysis) -> str:
         for kind, word in words.items()
         if any(s.kind == kind for s in standings)
     ]
+    mixed = [s.label for s in standings if s.mixed]
+    parts += [f"{up.capitalize()} at some points, {down} at others: {', '.join(mixed)}"] if mixed else []
     what = metric_title(analysis.headline_metric)
     return f"{what} against {analysis.baseline}, on average over the points. {'. '.join(parts)}."
 

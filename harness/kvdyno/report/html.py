@@ -83,7 +83,7 @@ def _environment(spots: Spots) -> Environment:
         heading=heading,
         title=metric_title,
         power_loss=power_loss_text,
-        colour_of=looks.colour_of,
+        colour_class=looks.colour_class,
         colour_rules=looks.colour_rules(),
         glyphs=looks.GLYPHS,
         flat=made.flat_facts,

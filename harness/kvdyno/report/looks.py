@@ -23,19 +23,23 @@ def verdict_kind(verdict: str) -> str:
 
 
 def colour_rules() -> str:
-    """CSS custom properties: --e0, --e1, … of contenders for both schemes, --up, --down, … of verdicts."""
+    """CSS for both schemes: the properties --e0, --e1, … of contenders and --up, --down, … of verdicts.
+
+    The classes e0, e1, … make a contender's colour the property --c.
+    """
     engines = {f"--e{place}": colour for place, colour in enumerate(COLOURS)}
     light = {**engines, **{f"--{kind}": pair[0] for kind, pair in VERDICTS.items()}}
     dark = {f"--{kind}": pair[1] for kind, pair in VERDICTS.items()}
+    classes = " ".join(f".e{place} {{ --c: var(--e{place}); }}" for place in range(len(COLOURS)))
     return (
         f":root {{ {_declared(light)} }}\n"
-        f"@media screen and (prefers-color-scheme: dark) {{ :root {{ {_declared(dark)} }} }}"
+        f"@media screen and (prefers-color-scheme: dark) {{ :root {{ {_declared(dark)} }} }}\n{classes}"
     )
 
 
-def colour_of(rank: int) -> str:
-    """The custom property of the contender with this rank, as a CSS value."""
-    return f"var(--e{rank % len(COLOURS)})"
+def colour_class(rank: int) -> str:
+    """The class of the contender with this rank."""
+    return f"e{rank % len(COLOURS)}"
 
 
 def _declared(values: dict[str, str]) -> str:

@@ -13,6 +13,7 @@ from kvdyno.analysis import analyse
 from kvdyno.model.results import Analysis, Caution, Contender, Machine
 from kvdyno.report import looks, write_report
 from kvdyno.report.forest import forest, heat_map
+from kvdyno.report.found import what_was_found
 from kvdyno.report.grouping import metric_group
 from kvdyno.report.made import differing_options, flat_facts, machine_text
 from kvdyno.report.spots import Spots
@@ -169,6 +170,15 @@ def test_verdicts_have_colours_that_no_contender_has() -> None:
                     sum((a - b) ** 2 for a, b in zip(channels(ground), channels(engine), strict=True)) ** 0.5
                 )
                 assert far > 50, (kind, engine)
+
+
+def test_the_headline_says_where_the_mean_hides_opposite_verdicts(tmp_path: Path) -> None:
+    sweep = fake_sweep(Fake(folder=tmp_path, repetitions=5, workloads=("P",), files=False, noise=0.01))
+    found = analyse(sweep.experiment, sweep.plan, sweep.records, run_dirs={})
+    section = what_was_found(found, Spots(found))
+    (standing,) = section.standings
+    assert standing.note == "slower at 2, faster at 1 of 3 points"
+    assert section.headline.endswith("Faster at some points, slower at others: LevelDB.")
 
 
 def test_the_gravest_caution_comes_first() -> None:
