@@ -23,8 +23,8 @@ from .words import metric_title
 class Standing:
     """A contender's mean over points against the baseline.
 
-    `note` counts verdicts point by point, which are `mixed` where some are decided each way. `advice` says what
-    would settle an undecided mean, `promise` what a crash takes if that differs from the baseline.
+    `note` counts verdicts point by point, which are `mixed` where some are decided each way. `advice` says
+    what would settle an undecided mean, `promise` what a crash takes if that differs from the baseline.
     """
 
     label: str

@@ -106,6 +106,7 @@ def test_a_link_opens_a_point_with_its_runs_and_counters(quickstart: Path, visit
     point = page.locator("#p23")
     assert point.get_attribute("open") is not None
     assert point.locator(".runs a").count() == 3
+    point.locator(".counters table").wait_for()
     assert point.locator(".counters tbody tr").count() > 60
     point.locator("input").fill("counter_7_")
     assert shown(page, "#p23 .counters tbody th") == ["engine.counter_7_bytes"]
@@ -171,7 +172,7 @@ def test_the_keyboard_reaches_the_findings_first(quickstart: Path, visit: Visito
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "skip"
     page.keyboard.press("Enter")
-    assert page.url.endswith("#found")
+    page.wait_for_url("**/report.html#found")
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
