@@ -2,7 +2,7 @@
 # Sets up what kvdyno needs on Debian or Ubuntu, each step once: `setup.sh packages` installs system
 # packages, `setup.sh venv` makes the Python environment, `setup.sh docker` sees to it that a Docker
 # Engine answers, `setup.sh versions` installs what building versions of engines needs,
-# `setup.sh aarch64` what cross-compiling needs. A stamp that holds the step's inputs marks it as done. Without root it names the
+# `setup.sh aarch64` what cross-compiling needs, `setup.sh browser` what tests of the report's page need. A stamp that holds the step's inputs marks it as done. Without root it names the
 # missing packages and goes on with what it can.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -147,12 +147,32 @@ aarch64() {  # a cross compiler, and what runs its programs here
   need g++-aarch64-linux-gnu qemu-user-static
 }
 
+axe_version=4.14.1
+axe_sha256=e6b0ce02b84d892e2e33e403485e7f3d6c29e2be6df65daf44d89ba564139745
+
+browser() {  # Chromium and axe-core; playwright is part of the Python environment
+  need chromium
+  if ! command -v chromium >/dev/null; then say "no Chromium: the browser tests are skipped" >&2; exit 1; fi
+  axe || { say "no axe-core: its test is skipped" >&2; exit 1; }
+}
+
+axe() {
+  local folder=.kvdyno/axe archive=axe-core-$axe_version.tgz
+  if done_with axe "$axe_sha256"; then return; fi
+  command -v npm >/dev/null || need npm
+  rm -rf "$folder" && mkdir -p "$folder"
+  say "fetching axe-core $axe_version"
+  (cd "$folder" && npm pack --silent "axe-core@$axe_version" >/dev/null && echo "$axe_sha256  $archive" | sha256sum -c --quiet &&
+    tar xzf "$archive" package/axe.min.js package/LICENSE && rm "$archive") || return 1
+  mark axe "$axe_sha256"
+}
+
 with_new_cargo() {  # Debian 12's package cargo is too old for its own registry; cargo-web is kept up to date
   if apt-cache show cargo-web >/dev/null 2>&1; then sed 's/^cargo$/cargo-web/'; else cat; fi
 }
 
 case "${1:-}" in
-  packages | venv | docker | aarch64) "$1" ;;
+  packages | venv | docker | aarch64 | browser) "$1" ;;
   versions) shift; versions "$@" ;;
-  *) echo "usage: setup.sh packages|venv|docker|aarch64|versions" >&2; exit 2 ;;
+  *) echo "usage: setup.sh packages|venv|docker|aarch64|browser|versions" >&2; exit 2 ;;
 esac

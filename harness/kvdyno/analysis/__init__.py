@@ -30,7 +30,8 @@ from .frame import axes_of, label_of, latest, tidy
 from .gauges import machine_cautions
 from .judged import evidence as evidence_for
 from .judged import judge
-from .twins import noise_notes
+from .pairs import all_pairs
+from .twins import noise_floors, noise_notes
 
 __all__ = ["analyse", "analyse_metrics", "compare", "tidy"]
 
@@ -73,6 +74,8 @@ def analyse(
         margin=experiment.same_within,
     )
     frame, metric, ratios = judged.frame, judged.metric, judged.ratios
+    pairs = all_pairs(frame, axes=names, margin=experiment.same_within)
+    floors = noise_floors(frame, noise=noise or {}, metric=metric)
     planned = facts.planned(plan, axes=names)
     series, steadiness, series_cautions = series_tables(used, run_dirs=run_dirs, axes=names)
     events, event_cautions = event_table(used, run_dirs=run_dirs, axes=names)
@@ -88,7 +91,7 @@ def analyse(
         experiment=experiment.name,
         profile=experiment.profile.name,
         axes=axes,
-        contenders=facts.contenders(used),
+        contenders=facts.contenders(used, plan=plan),
         baseline=judged.baseline,
         headline_metric=metric,
         headline_phases=judged.phases,
@@ -98,6 +101,9 @@ def analyse(
         planned=planned,
         ratios=ratios.points,
         overall=ratios.overall,
+        pairs=pairs.points,
+        pairs_overall=pairs.overall,
+        runs=facts.runs(used, axes=names, units=told, run_dirs=run_dirs),
         steadiness=steadiness,
         percentiles=percentiles,
         series=series,
@@ -111,13 +117,15 @@ def analyse(
             *design.layout(used, name=partial(_name_of, units=told)),
             *design.durability(used),
             *machine_cautions(used, units=told),
-            *noise_notes(frame, noise=noise or {}, metric=metric),
+            *noise_notes(floors, metric=metric),
             *_missing(plan, used),
             *wobbling,
             *series_cautions,
             *event_cautions,
             *histogram_cautions,
         ),
+        noise=floors,
+        workloads=facts.workloads(used),
         machines=facts.machines(used),
         confinements=facts.confinements(used),
         devices=facts.devices(used),

@@ -75,6 +75,7 @@ def wobbling(estimates: pd.DataFrame, steadiness: pd.DataFrame, *, metric: str) 
                 f"the interval of {metric} is wider than ± {TOO_WIDE:.0%} of the median "
                 f"(up to ± {worst:.0%}) at {some(wide['point'])}",
                 "quieten the machine or raise the number of repetitions",
+                tuple(wide["point"]),
             )
         )
     single = headline[headline["n"] == 1]
@@ -84,6 +85,7 @@ def wobbling(estimates: pd.DataFrame, steadiness: pd.DataFrame, *, metric: str) 
                 "repetitions",
                 f"one repetition, so no interval, at {some(single['point'])}",
                 "run at least three repetitions",
+                tuple(single["point"]),
             )
         )
     return found + _unsteady(steadiness)
@@ -99,6 +101,7 @@ def unpaired(apart: pd.DataFrame, *, ambiguous: Sequence[str]) -> list[Caution]:
                 f"engines were measured in different sweeps, at different times, so no runs pair up at "
                 f"{some(apart['point'])}",
                 "run the whole experiment again in one sweep (--force)",
+                tuple(dict.fromkeys(apart["point"])),
             )
         )
     found += [
@@ -122,14 +125,16 @@ def _unsteady(steadiness: pd.DataFrame) -> list[Caution]:
             f"steadiness was not judged: {most} interval{'s' if most != 1 else ''} or fewer "
             f"at {some(short['point'])}"
         )
-        found.append(Caution("unsteady", message, f"measure for {FEWEST} intervals of the series or more"))
+        remedy = f"measure for {FEWEST} intervals of the series or more"
+        found.append(Caution("unsteady", message, remedy, tuple(dict.fromkeys(short["point"]))))
     judged = steadiness[steadiness["state"] != "too short"]
     unsettled = judged.assign(bad=judged["state"] != "steady").groupby("point", sort=False)["bad"].mean()
     bad = unsettled[unsettled >= 0.5].index
     if len(bad):
         listed = some(f"{point} ({_first_finding(judged, point)})" for point in bad)
         message = f"the rate was not steady in half of the runs or more at {listed}"
-        found.append(Caution("unsteady", message, "lengthen warm-up and measurement; nothing was trimmed"))
+        remedy = "lengthen warm-up and measurement; nothing was trimmed"
+        found.append(Caution("unsteady", message, remedy, tuple(bad)))
     return found
 
 

@@ -110,7 +110,8 @@ def _loads(records: Sequence[Record], *, name: Name) -> list[Caution]:
     count = "one load" if least == 1 else "two loads"
     where = "every point" if len(few) == len(loads) else cautions.some(few)
     message = f"repetitions start from {count} at {where}: differences between loads are not in the intervals"
-    return [Caution("loads", message, f"set `loads` to {LEAST_LOADS} or more")]
+    points = () if len(few) == len(loads) else tuple(few)
+    return [Caution("loads", message, f"set `loads` to {LEAST_LOADS} or more", points)]
 
 
 def _extended(records: Sequence[Record], *, name: Name) -> list[Caution]:
@@ -128,9 +129,10 @@ def _extended(records: Sequence[Record], *, name: Name) -> list[Caution]:
     ]
     if not late:
         return []
-    where = cautions.some(map(name, late))
+    points = tuple(dict.fromkeys(map(name, late)))
+    where = cautions.some(points)
     message = (
         f"repetitions were added after results could be seen, at {where}: false decisions become more "
         "frequent (11 to 17 % instead of 5 %)"
     )
-    return [Caution("extended", message, "measure all repetitions again in one sweep (--force)")]
+    return [Caution("extended", message, "measure all repetitions again in one sweep (--force)", points)]

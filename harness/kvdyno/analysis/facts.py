@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -16,22 +17,63 @@ from kvdyno.model.record import Record
 from kvdyno.model.results import Axis, Confinement, Contender, Device, FailedRun, Machine
 from kvdyno.model.units import human_bytes
 
-from .frame import axes_of, axis_names, label_of, point_columns
+from .frame import axes_of, axis_names, label_of, load_of, point_columns
 from .libraries import library_text
 
 # Details that say something of their run alone.
 _OF_ONE_RUN = frozenset({"device_binds", "device_held", "phases"})
+_RUN = (
+    *("point", "run_id", "sweep_id", "repetition", "load"),
+    *("order", "started_at", "ended_at", "status", "folder"),
+)
 _UNITS = {"bytes": "byte", "seconds": "s"}
 
 
-def contenders(records: Sequence[Record]) -> tuple[Contender, ...]:
-    """One per label, in order of appearance. Build and options come from the first run that has them."""
+def contenders(records: Sequence[Record], *, plan: Plan) -> tuple[Contender, ...]:
+    """One per label, in the plan's order. Build and options come from the first run that has them."""
     first: dict[str, Record] = {}
     for record in records:
         known = first.setdefault(label_of(record), record)
         if known.outcome is None and record.outcome is not None:
             first[label_of(record)] = record
-    return tuple(_contender(label, record) for label, record in first.items())
+    labels = dict.fromkeys(str(point.axes["engine"]) for point in plan.points)
+    ranks = {label: rank for rank, label in enumerate(labels)}
+    ordered = sorted(first, key=lambda label: ranks.get(label, len(ranks)))  # one that was renamed: last
+    return tuple(_contender(label, first[label]) for label in ordered)
+
+
+def runs(
+    records: Sequence[Record],
+    *,
+    axes: Sequence[str],
+    units: Mapping[str, str],
+    run_dirs: Mapping[str, Path],
+) -> pd.DataFrame:
+    """`Analysis.runs`; `units` as for point_name."""
+    rows = []
+    for r in records:
+        known = axes_of(r)
+        identity = (label_of(r), r.point.engine, r.point.preset, *(known.get(name) for name in axes))
+        name = point_name(label_of(r), known, units=units)
+        folder = str(run_dirs.get(r.run_id, ""))
+        when = (r.order, r.started_at, r.ended_at)
+        rows.append(
+            (*identity, name, r.run_id, r.sweep_id, r.repetition, load_of(r), *when, r.status, folder)
+        )
+    return pd.DataFrame(rows, columns=[*point_columns(axes), *_RUN])
+
+
+def workloads(records: Sequence[Record]) -> dict[AxisValue, dict[str, str]]:
+    """`Analysis.workloads`: what the driver was asked for, as far as all runs of a workload agree."""
+    shared: dict[AxisValue, dict[str, str]] = {}
+    for record in records:
+        workload = record.point.axes.get("workload")
+        if workload is None:
+            continue
+        asked = {**record.point.properties, **(record.outcome.properties if record.outcome else {})}
+        known = shared.setdefault(workload, asked)
+        shared[workload] = {name: value for name, value in known.items() if asked.get(name) == value}
+    return shared
 
 
 def machines(records: Sequence[Record]) -> tuple[Machine, ...]:

@@ -90,12 +90,18 @@ def machine_cautions(records: Sequence[Record], *, units: Mapping[str, str]) -> 
 class _Teller:
     units: Mapping[str, str]
 
+    def points(self, records: Iterable[Record]) -> tuple[str, ...]:
+        """The names of all their points."""
+        return tuple(dict.fromkeys(map(self._name, records)))
+
+    def _name(self, record: Record) -> str:
+        return point_name(label_of(record), axes_of(record), units=self.units)
+
     def places(self, records: Iterable[Record]) -> str:
         """Points with their repetitions: "RocksDB A (repetitions 1, 3) and 5 more"."""
         found: dict[str, list[int]] = {}
         for record in records:
-            name = point_name(label_of(record), axes_of(record), units=self.units)
-            found.setdefault(name, []).append(record.repetition)
+            found.setdefault(self._name(record), []).append(record.repetition)
         named = [
             f"{name} (repetition{'s' if len(numbers) > 1 else ''} {', '.join(map(str, sorted(numbers)))})"
             for name, numbers in found.items()
@@ -126,7 +132,7 @@ def _off_normal(records: Sequence[Record], judge: _Judge, told: _Teller) -> list
         )
         if judge.more_is_better:
             message = message.replace("up to", "down to")
-        found.append(Caution("gauge", message, judge.remedy))
+        found.append(Caution("gauge", message, judge.remedy, told.points(record for record, _ in off)))
     return found
 
 
@@ -138,7 +144,8 @@ def _disturbed(records: Sequence[Record], told: _Teller) -> list[Caution]:
         if values:
             worst = max(value for _, value in values)
             places = told.places(record for record, _ in values)
-            found.append(Caution("disturbed", f"{text.format(worst)} at {places}", remedy))
+            points = told.points(record for record, _ in values)
+            found.append(Caution("disturbed", f"{text.format(worst)} at {places}", remedy, points))
     return found
 
 
@@ -212,7 +219,8 @@ def _disagreeing(records: Sequence[Record], told: _Teller) -> list[Caution]:
             worst = max(off, key=lambda pair: abs(pair[1][0] - pair[1][1]))[1]
             sizes = text.format(*(human_bytes(round(count)) for count in worst))
             places = told.places(record for record, _ in off)
-            found.append(Caution("amplification", f"{sizes} (at worst) at {places}", remedy))
+            points = told.points(record for record, _ in off)
+            found.append(Caution("amplification", f"{sizes} (at worst) at {places}", remedy, points))
     return found
 
 
@@ -269,7 +277,8 @@ def _not_held(records: Sequence[Record], told: _Teller) -> list[Caution]:
         places = told.places(record for record, _, _ in seen)
         message = f"the disk was not held to its rate: {name} reached {times:.2f} times its limit at {places}"
         remedy = "leave these points out, or measure them on a kernel with cgroup v2"
-        found.append(Caution("device", message, remedy))
+        points = told.points(record for record, _, _ in seen)
+        found.append(Caution("device", message, remedy, points))
     return found
 
 

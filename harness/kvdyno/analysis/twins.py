@@ -11,7 +11,7 @@ import pandas as pd
 
 from kvdyno.model.noise import HostNoise, TwinNoise
 from kvdyno.model.record import Record
-from kvdyno.model.results import Caution
+from kvdyno.model.results import Caution, NoiseFloor
 
 from .frame import axis_names, latest, mark_headline, point_columns, tidy
 from .ratios import Pairing, Side, compared_rows, ratios_to
@@ -100,19 +100,17 @@ def smallest_effect(noise: TwinNoise, *, repetitions: int) -> float | None:
     return math.expm1(reach * noise.sd_log / math.sqrt(repetitions))
 
 
-def noise_notes(frame: pd.DataFrame, *, noise: Mapping[str, HostNoise | None], metric: str) -> list[Caution]:
-    """What a reader must know of the hosts' noise: which differences of `metric` the runs cannot show.
+def noise_floors(
+    frame: pd.DataFrame, *, noise: Mapping[str, HostNoise | None], metric: str
+) -> tuple[NoiseFloor, ...]:
+    """Which differences of `metric` the runs of each host can show.
 
     `frame` is a tidy one; `noise` maps each host to what its last self-test found, None without one.
     """
-    unknown = [host for host, found in noise.items() if found is None]
-    notes = []
-    if unknown:
-        message = f"the noise of host {', '.join(unknown)} is not known: small differences may be its own"
-        notes.append(Caution("noise", message, "kvdyno selftest, on a quiet machine"))
     measured = frame[(frame["metric"] == metric) & (frame["status"] == "ok")]
     repetitions = int(measured.groupby("label")["repetition"].nunique().max()) if len(measured) else 0
     workloads = measured["workload"].dropna().unique() if "workload" in measured else [None]
+    floors = []
     for host, found in noise.items():
         effects = {
             str(workload): effect
@@ -120,11 +118,23 @@ def noise_notes(frame: pd.DataFrame, *, noise: Mapping[str, HostNoise | None], m
             if found
             and (effect := worst_effect(found, metric=metric, workload=workload, repetitions=repetitions))
         }
-        if found and effects:
-            listed = ", ".join(f"{effect:.1%} at {workload}" for workload, effect in effects.items())
+        floors.append(NoiseFloor(host, found.measured_at if found else "", repetitions, effects))
+    return tuple(floors)
+
+
+def noise_notes(floors: Sequence[NoiseFloor], *, metric: str) -> list[Caution]:
+    """What a reader must know of the hosts' noise: which differences of `metric` the runs cannot show."""
+    unknown = [floor.host_id for floor in floors if not floor.measured_at]
+    notes = []
+    if unknown:
+        message = f"the noise of host {', '.join(unknown)} is not known: small differences may be its own"
+        notes.append(Caution("noise", message, "kvdyno selftest, on a quiet machine"))
+    for floor in floors:
+        if floor.effects:
+            listed = ", ".join(f"{effect:.1%} at {workload}" for workload, effect in floor.effects.items())
             message = (
-                f"differences of {metric} below {listed} cannot be seen on host {host} with {repetitions} "
-                f"repetitions (self-test of {found.measured_at[:10]})"
+                f"differences of {metric} below {listed} cannot be seen on host {floor.host_id} with "
+                f"{floor.repetitions} repetitions (self-test of {floor.measured_at[:10]})"
             )
             notes.append(Caution("noise", message, "more repetitions see smaller differences"))
     return notes

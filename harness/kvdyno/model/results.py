@@ -67,11 +67,29 @@ class Axis:
 
 @dataclass(frozen=True)
 class Caution:
-    """Something a reader must know before trusting a number, with what to do about it."""
+    """Something a reader must know before trusting a number, with what to do about it.
+
+    `points` are the names of all points that it concerns (`Analysis.runs`), none where it concerns every one.
+    """
 
     kind: CautionKind
     message: str
     remedy: str = ""
+    points: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class NoiseFloor:
+    """What a host's last self-test lets a report see: by workload the smallest difference of the headline
+    metric, as a share, that so many repetitions would find four times in five.
+
+    `measured_at` is "" where the host has no self-test.
+    """
+
+    host_id: str
+    measured_at: str
+    repetitions: int
+    effects: Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -207,6 +225,16 @@ class Analysis:
     #: Geometric mean of the ratios over all points of a contender that have one, each in its headline phase:
     #: label, baseline, metric, unit, points, and what a comparison is.
     overall: pd.DataFrame
+    #: Every contender over every other, for exploring: rows as in `ratios`, of the metrics that readers ask
+    #: for (pairs.py), one phase each. Nothing is adjusted for their number, so there is no verdict: no p,
+    #: p_adjusted, verdict, within, needed, headline.
+    pairs: pd.DataFrame
+    #: The geometric means of `pairs` over the points of a contender, as `overall`, equally without verdict.
+    pairs_overall: pd.DataFrame
+    #: One row per run, however it ended, in the order of the plan: point (its name in cautions and failures),
+    #: run_id, sweep_id, repetition, load, order (its place in the sweep), started_at, ended_at, status,
+    #: folder (of its record; "" if it is not known).
+    runs: pd.DataFrame
     #: One row per run with a series and judged phase: run_id, repetition, phase, state, finding (in words, ""
     #: if steady), size (of what was found, as a share of the mean), intervals.
     steadiness: pd.DataFrame
@@ -222,6 +250,10 @@ class Analysis:
     claims: tuple[ClaimResult, ...]
     failures: tuple[FailedRun, ...]
     cautions: tuple[Caution, ...]
+    noise: tuple[NoiseFloor, ...]
+    #: What the driver was asked for at each value of the axis `workload`: the properties that all its runs
+    #: share.
+    workloads: Mapping[AxisValue, Mapping[str, str]]
     machines: tuple[Machine, ...]
     confinements: tuple[Confinement, ...]
     #: None where every run had the disk as it is.

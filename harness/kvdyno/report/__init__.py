@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+import pandas as pd
 
 from kvdyno.errors import StoreError
 from kvdyno.model.experiment import Experiment, FigureSpec, TableSpec
@@ -11,12 +13,17 @@ from kvdyno.model.figure_options import words_of
 from kvdyno.model.results import Analysis, Earlier, ReportPaths
 
 from .figures import check_figures, draw_figure
+from .forest import headline_ratios
 from .html import render_html
 from .origins import first_texts
 from .summary import summarise
-from .tables import build_grid, claims_table, headline_comparison, to_csv, to_latex, to_markdown
+from .tables import build_grid, claims_table, to_csv, to_latex, to_markdown
 
 __all__ = ["check_figures", "csv_tables", "first_texts", "summarise", "write_report"]
+
+
+#: Columns of _medians.csv beside the point: there are a hundred metrics, five phases, and many points.
+_MEDIAN = ("phase", "metric", "unit", "n", "median", "low", "high")
 
 
 def write_report(
@@ -29,9 +36,10 @@ def write_report(
 ) -> ReportPaths:
     """Write `out`/report.html, `out`/figures/<id>.{pdf,svg,png} and `out`/tables/<id>.{md,tex,csv}.
 
-    Beside the tables, _overall.csv has ratios over all points, _points.csv those of each point, and
-    _claims.csv the verdicts. With `earlier`, the page shows those records beside these, and _earlier.csv has
-    all of that comparison.
+    Beside the tables, _overall.csv has ratios over all points, _points.csv those of each point, _pairs.csv
+    those of every pair of contenders, _claims.csv the verdicts, and _medians.csv all estimates. With
+    `earlier`, the page shows those records beside these, and _earlier.csv has all of that comparison. Runs
+    link to their records, wherever `out` is.
 
     Figures and tables of which no record has a value are left out, and named instead. Each file appears whole
     or not at all.
@@ -53,6 +61,7 @@ def write_report(
     page = render_html(
         analysis,
         experiment,
+        out=out,
         figures=figures,
         grids=grids,
         left_out=left_out,
@@ -65,8 +74,13 @@ def write_report(
         for suffix, form in {"md": to_markdown, "tex": to_latex}.items()
     }
     texts |= csv_tables(analysis, experiment.tables)
-    if earlier:
-        texts["_earlier.csv"] = earlier.comparison.rows.to_csv(index=False, lineterminator="\n")
+    texts |= _computed(
+        {
+            "_pairs": analysis.pairs,
+            "_medians": analysis.estimates[["label", *analysis.axis_names, *_MEDIAN]],
+            "_earlier": earlier.comparison.rows if earlier else analysis.pairs.iloc[:0],
+        }
+    )
     tables = [_write(tables_folder / name, text) for name, text in texts.items()]
     return ReportPaths(
         html=_write(out / "report.html", page),
@@ -82,14 +96,21 @@ def csv_tables(analysis: Analysis, specs: Sequence[TableSpec]) -> dict[str, str]
     """
     grids = (build_grid(spec, analysis) for spec in specs)
     texts = {f"{grid.id}.csv": to_csv(grid) for grid in grids if grid is not None}
-    # No table's id begins so.
-    rest = {
-        "_overall.csv": analysis.overall,
-        "_points.csv": headline_comparison(analysis),
-        "_claims.csv": claims_table(analysis.claims),
-    }
-    return texts | {
-        name: table.to_csv(index=False, lineterminator="\n") for name, table in rest.items() if len(table)
+    return texts | _computed(
+        {
+            "_overall": analysis.overall,
+            "_points": headline_ratios(analysis),
+            "_claims": claims_table(analysis.claims),
+        }
+    )
+
+
+def _computed(tables: Mapping[str, pd.DataFrame]) -> dict[str, str]:
+    """Those that have rows, by file name. No table of an experiment has a name that begins so."""
+    return {
+        f"{name}.csv": table.to_csv(index=False, lineterminator="\n")
+        for name, table in tables.items()
+        if len(table)
     }
 
 

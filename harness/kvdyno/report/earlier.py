@@ -10,12 +10,13 @@ from kvdyno.model.results import Analysis, Caution, Earlier
 from kvdyno.model.words import verdict_words
 from plots.units import quantity
 
+from .looks import verdict_kind
 from .summary import point_text, ratio_text
 
 
 @dataclass(frozen=True)
 class BesideRow:
-    """A point: both medians with n, and now over then. `verdict` is one word."""
+    """A point: both medians with n, and now over then. `kind` gives the verdict its colour (looks)."""
 
     point: str
     label: str
@@ -24,7 +25,7 @@ class BesideRow:
     ratio: str
     n_before: int
     n_after: int
-    verdict: str
+    kind: str
     explanation: str
 
 
@@ -69,6 +70,6 @@ def _row(row: Any, analysis: Analysis) -> BesideRow:
         ratio=ratio_text(row),
         n_before=int(row["n_before"]),
         n_after=int(row["n_after"]),
-        verdict=row["verdict"],
+        kind=verdict_kind(row["verdict"]),
         explanation=verdict_words(row["verdict"], within=bool(row["within"]), margin=margin),
     )

@@ -54,6 +54,7 @@ class Grid:
     """
 
     id: str
+    metric: str
     title: str
     caption: str
     unit: str
@@ -100,14 +101,8 @@ class Grid:
         return scale_for(sizes[len(sizes) // 2], self.unit) if sizes else (1.0, self.unit)
 
 
-def headline_comparison(analysis: Analysis) -> pd.DataFrame:
-    """The rows of `Analysis.ratios` that points are judged by, against the experiment's baseline."""
-    rows = analysis.ratios[analysis.ratios["headline"]]
-    return rows[(rows["baseline"] == analysis.baseline) & (rows["metric"] == analysis.headline_metric)]
-
-
 def claims_table(claims: Sequence[ClaimResult]) -> pd.DataFrame:
-    """A row per claim and point, with the claim's verdict; of a claim without points, a row without value."""
+    """A row per claim and point, with the claim's verdict; a claim without points has a row without value."""
     rows = [
         (c.id, c.text, c.source, c.expected, c.verdict, c.why, *_claim_cells(point), c.unit)
         for c in claims
@@ -145,6 +140,7 @@ def build_grid(spec: TableSpec, analysis: Analysis) -> Grid | None:
         )
     return Grid(
         id=spec.id,
+        metric=spec.metric,
         title=spec.title or metric_title(spec.metric),
         caption=_caption(spec, analysis, values[values["value"].notna()]),
         unit="ratio" if spec.ratio_to else str(values["unit"].dropna().iloc[0]),

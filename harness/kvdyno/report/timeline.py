@@ -1,133 +1,91 @@
-"""The interactive part of the HTML report: a series over time, drawn by bokeh, chosen by point and column.
-
-One plot serves all points: the page's own script swaps its data. Bokeh's script is part of the page; nothing
-is loaded from a network.
-"""
+"""Series of all runs, small enough for the page: fewer columns first, then means over equal stretches."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from bokeh.embed import components
-from bokeh.models import ColumnDataSource, DataRange1d, HoverTool
-from bokeh.plotting import figure
-from bokeh.resources import Resources
 
 from kvdyno.model.results import Analysis
-from plots.style import COLOURS
-from plots.units import axis_text, scale_for
 
+from .spots import Spots
 from .words import metric_title
 
-#: Intervals shown per line; longer series are averaged over equal stretches. The budget is for the page.
-_MOST_POINTS, _FEWEST_POINTS, _BUDGET = 300, 60, 200_000
-_GREY = "#7D8590"
+#: Numbers that the page holds in all, times among them. A line keeps at least `_FEWEST` of its intervals and
+#: at most `_MOST`.
+_BUDGET, _FEWEST, _MOST = 50_000, 30, 300
+#: The columns that are kept first where there is no room for all.
+_FIRST = (
+    *("throughput", "read.latency.p99", "update.latency.p99", "scan.latency.p99", "cgroup.memory.page_cache"),
+    *("cgroup.memory.anonymous", "io.write_bytes", "io.read_bytes", "engine.stall_micros", "latency.p99"),
+    *("memory.rss", "engine.pending_compaction_bytes", "engine.level0_files"),
+)
 
 
 @dataclass(frozen=True)
 class Timeline:
-    """What the template places: bokeh's library, the plot's script and element, its data, and the choices."""
+    """Series as the page's script reads them.
 
-    library: str
-    script: str
-    element: str
-    data: str
-    points: tuple[str, ...]
-    columns: tuple[str, ...]
-    legend: tuple[tuple[str, str], ...]
+    `columns` are name, title and unit; `runs` are point, repetition, times (s) and for each column its
+    values, None where a run lacks the column. `left_out` counts columns for which there was no room.
+    """
+
+    columns: tuple[tuple[str, str, str], ...]
+    runs: tuple[tuple[int, int, list[float], list[list[float] | None]], ...]
     averaged: bool
+    left_out: int
 
 
-def build_timeline(analysis: Analysis) -> Timeline | None:
-    """The timeline of all runs that left a series; None if there are none."""
+def build_timeline(analysis: Analysis, spots: Spots) -> Timeline | None:
+    """The series of all runs that left one; None if there are none."""
     series = analysis.series
     if series.empty:
         return None
-    labels = sorted({c.label for c in analysis.contenders})
-    colours = {label: COLOURS[place % len(COLOURS)] for place, label in enumerate(labels)}
-    found = list(series["column"].drop_duplicates())
-    columns = tuple(sorted(found, key=lambda column: column != analysis.headline_metric))
-    lines = series.groupby(["run_id", "column"])["value"].size()
-    most = max(_FEWEST_POINTS, min(_MOST_POINTS, _BUDGET // len(lines)))
-    names = _point_names(series, analysis)
-    data = {
-        point: {
-            column: _lines(rows[rows["column"] == column], colours, most)
-            for column in columns
-        }
-        for point, rows in series.groupby(names, sort=False)
-    }  # fmt: skip
-    script, element = components(_plot())
+    units = dict(zip(series["column"], series["unit"], strict=True))
+    runs = series["run_id"].nunique()
+    columns = _chosen(series, analysis.headline_metric, room=_BUDGET // (runs * _FEWEST) - 1)
+    length = max(_FEWEST, min(_MOST, _BUDGET // (runs * (len(columns) + 1))))
+    kept = series[series["column"].isin(columns)]
+    lines = []
+    longest = 0
+    for _, run in kept.groupby("run_id", sort=False):
+        wide = run.pivot_table(index="elapsed", columns="column", values="value", sort=True)
+        longest = max(longest, len(wide))
+        values = [_thinned(wide[c], length, 3) if c in wide else None for c in columns]
+        times = _thinned(pd.Series(wide.index), length, 4)
+        place = spots.index[spots.of(run.iloc[0]).anchor]
+        lines.append((place, int(run["repetition"].iloc[0]), times, values))
     return Timeline(
-        library=Resources(mode="inline", components=["bokeh"]).render_js(),
-        script=script,
-        element=element,
-        data=json.dumps(data, separators=(",", ":")).replace("<", "\\u003c"),
-        points=tuple(data),
-        columns=columns,
-        legend=tuple(colours.items()),
-        averaged=bool(lines.max() > most),
+        columns=tuple((name, metric_title(name), units[name]) for name in columns),
+        runs=tuple(lines),
+        averaged=longest > length,
+        left_out=len(units) - len(columns),
     )
 
 
-def _plot() -> Any:
-    source = ColumnDataSource({name: [] for name in ("xs", "ys", "colour", "run", "label")}, name="timeline")
-    plot = figure(
-        height=320, sizing_mode="stretch_width", tools="xpan,box_zoom,reset,save",
-        y_range=DataRange1d(start=0),
-        background_fill_color=None, border_fill_color=None, outline_line_color=None, x_axis_label="time, s",
-    )  # fmt: skip
-    plot.multi_line("xs", "ys", line_color="colour", line_width=1.4, line_alpha=0.8, source=source)
-    shown = [("engine", "@label"), ("run", "@run"), ("time", "$x{0.0} s"), ("value", "$y{0.[00]}")]
-    plot.add_tools(HoverTool(tooltips=shown))
-    plot.toolbar.logo = None
-    plot.yaxis.name = "timeline-value"
-    for axis in plot.axis:
-        axis.axis_label_text_color = axis.major_label_text_color = _GREY
-        axis.axis_line_color = axis.major_tick_line_color = axis.minor_tick_line_color = _GREY
-        axis.axis_label_text_font_style = "normal"
-        axis.axis_label_text_font = axis.major_label_text_font = "system-ui, sans-serif"
-    plot.grid.grid_line_color = _GREY
-    plot.grid.grid_line_alpha = 0.25
-    return plot
+def _chosen(series: pd.DataFrame, headline: str, *, room: int) -> list[str]:
+    """The columns that there is room for, the headline first; a column that is 0 throughout shows nothing."""
+    varied = series.groupby("column", sort=False)["value"].agg(lambda v: bool((v != 0).any()))
+    names = [str(name) for name, some in varied.items() if some] or [str(series["column"].iloc[0])]
+    first = [headline, *_FIRST]
+    ranks = {name: rank for rank, name in enumerate(dict.fromkeys(first))}
+    ordered = sorted(names, key=lambda name: ranks.get(name, len(ranks)))
+    return ordered[: max(1, room)]
 
 
-def _lines(rows: pd.DataFrame, colours: dict[str, str], most: int) -> dict[str, Any]:
-    """One line per run: its intervals in the unit that suits the column."""
-    if rows.empty:
-        return {"unit": "", "xs": [], "ys": [], "colour": [], "run": [], "label": []}
-    unit = str(rows["unit"].iloc[0])
-    divisor, spelled = scale_for(float(rows["value"].abs().max()) or 1.0, unit)
-    runs = [run for _, run in rows.groupby("run_id", sort=False)]
-    return {
-        "unit": f"{metric_title(str(rows['column'].iloc[0]))}, {spelled}".rstrip(", "),
-        "xs": [_thinned(run["elapsed"], 1.0, most, digits=2) for run in runs],
-        "ys": [_thinned(run["value"], divisor, most, digits=4) for run in runs],
-        "colour": [colours[str(run["label"].iloc[0])] for run in runs],
-        "run": [f"repetition {run['repetition'].iloc[0]}" for run in runs],
-        "label": [str(run["label"].iloc[0]) for run in runs],
-    }
-
-
-def _thinned(values: pd.Series[Any], divisor: float, most: int, *, digits: int) -> list[float]:
-    """At most `most` values: means over equal stretches if there are more."""
-    numbers = values.to_numpy(dtype=float) / divisor
+def _thinned(values: pd.Series[Any], most: int, digits: int) -> list[float]:
+    """At most `most` values of so many digits: means over equal stretches if there are more."""
+    numbers = values.to_numpy(dtype=float)
     size = -(-len(numbers) // most)
     starts = np.arange(0, len(numbers), size)
-    means = np.add.reduceat(numbers, starts) / np.diff([*starts, len(numbers)])
-    return [round(float(mean), digits) for mean in means]
+    sums = np.add.reduceat(np.nan_to_num(numbers), starts)
+    means = sums / np.diff([*starts, len(numbers)])
+    return [rounded(float(mean), digits) for mean in means]
 
 
-def _point_names(series: pd.DataFrame, analysis: Analysis) -> pd.Series[Any]:
-    """The name of each row's point without its contender: all contenders share a picture."""
-    columns = [series[a.name].map(lambda v, unit=a.unit: axis_text(v, unit)) for a in analysis.varying]
-    if not columns:
-        return pd.Series("all runs", index=series.index)
-    names = columns[0]
-    for column in columns[1:]:
-        names = names + ", " + column
-    return names
+def rounded(value: float, digits: int) -> float:
+    """A number of so many significant digits; whole ones without a point, so that JSON is short."""
+    short = float(f"{value:.{digits}g}")
+    return int(short) if short.is_integer() and abs(short) < 1e15 else short

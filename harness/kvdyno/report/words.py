@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from kvdyno.model.experiment import DerivedMetric
 from plots.units import word_text
 
 _MEANINGS: tuple[tuple[str, str], ...] = (
@@ -93,9 +94,21 @@ class Definition:
     meaning: str
 
 
-def define(metrics: Iterable[tuple[str, str]]) -> tuple[Definition, ...]:
-    """Definitions of (metric, unit) pairs, sorted by name."""
-    return tuple(Definition(name, unit, _meaning(name)) for name, unit in sorted(set(metrics)))
+def define(
+    metrics: Iterable[tuple[str, str]], *, own: Iterable[DerivedMetric] = ()
+) -> tuple[Definition, ...]:
+    """Definitions of (metric, unit) pairs, sorted by name; `own` are the experiment's."""
+    derived = {metric.id: _derivation(metric) for metric in own}
+    return tuple(
+        Definition(name, unit, derived.get(name) or _meaning(name)) for name, unit in sorted(set(metrics))
+    )
+
+
+def _derivation(metric: DerivedMetric) -> str:
+    """ "Gets that memory answered: (a + b) / (a + b + c)"."""
+    terms = (" + ".join(side) for side in (metric.sum, metric.over) if side)
+    formula = " / ".join(f"({side})" if " + " in side and metric.over else side for side in terms)
+    return f"{metric.meaning}: {formula}" if metric.meaning else formula
 
 
 def metric_title(metric: str) -> str:

@@ -10,7 +10,14 @@ import pytest
 from fakes_records import Fake, fake_sweep
 
 from kvdyno.analysis.frame import tidy
-from kvdyno.analysis.twins import TwinTables, noise_notes, side_by_side, smallest_effect, twin_tables
+from kvdyno.analysis.twins import (
+    TwinTables,
+    noise_floors,
+    noise_notes,
+    side_by_side,
+    smallest_effect,
+    twin_tables,
+)
 from kvdyno.model.noise import HostNoise, TwinNoise
 from kvdyno.model.record import Metric, Record
 from kvdyno.selftest.noise import groups_of, scores, twin_noise
@@ -128,7 +135,10 @@ def _host(*entries: TwinNoise) -> HostNoise:
 def test_reports_say_which_differences_cannot_be_seen(tmp_path: Path) -> None:
     frame = tidy(_twins(tmp_path, repetitions=5))
     host = _host(_entry(sd_log=0.02), _entry(sd_log=0.05, workload="C"))
-    (note,) = noise_notes(frame, noise={"host-5d2c": host}, metric="throughput")
+    (floor,) = noise_floors(frame, noise={"host-5d2c": host}, metric="throughput")
+    assert floor.repetitions == 5
+    assert floor.effects == pytest.approx({"P": 0.034, "C": 0.087}, rel=0.01)
+    (note,) = noise_notes([floor], metric="throughput")
     assert note.kind == "noise"
     assert "below 3.4% at P, 8.7% at C cannot be seen on host host-5d2c with 5 repetitions" in note.message
     assert "2026-11-22" in note.message
@@ -136,7 +146,9 @@ def test_reports_say_which_differences_cannot_be_seen(tmp_path: Path) -> None:
 
 def test_reports_say_that_a_hosts_noise_is_not_known(tmp_path: Path) -> None:
     frame = tidy(_twins(tmp_path, repetitions=2))
-    (note,) = noise_notes(frame, noise={"host-5d2c": None}, metric="throughput")
+    (floor,) = noise_floors(frame, noise={"host-5d2c": None}, metric="throughput")
+    assert (floor.measured_at, floor.effects) == ("", {})
+    (note,) = noise_notes([floor], metric="throughput")
     assert "noise of host host-5d2c is not known" in note.message
     assert "kvdyno selftest" in note.remedy
 

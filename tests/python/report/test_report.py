@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import dataclasses
 import html
-import json
 import os
 import re
 from pathlib import Path
@@ -18,8 +17,9 @@ from kvdyno.analysis import analyse
 from kvdyno.errors import SpecError, StoreError
 from kvdyno.model.experiment import DeviceLimits, FigureSpec, TableSpec
 from kvdyno.model.results import Analysis, ReportPaths
-from kvdyno.report import check_figures, summarise, write_report
+from kvdyno.report import check_figures, summarise, timeline, write_report
 from kvdyno.report.figures import draw_figure
+from kvdyno.report.spots import Spots
 from kvdyno.report.tables import build_grid, to_latex, to_markdown
 from kvdyno.report.timeline import build_timeline
 from kvdyno.report.words import common_title, define, metric_title
@@ -54,7 +54,7 @@ def test_every_figure_and_table_is_written(sweep: Sweep, paths: ReportPaths) -> 
     assert {p.suffix for p in paths.figures} == {".pdf", ".svg", ".png"}
     assert {p.name for p in paths.tables} == {
         *(f"{t.id}.{suffix}" for t in sweep.experiment.tables for suffix in ("md", "tex", "csv")),
-        *("_overall.csv", "_points.csv", "_claims.csv"),
+        *("_overall.csv", "_points.csv", "_claims.csv", "_pairs.csv", "_medians.csv"),
     }
     folder = paths.html.parent
     assert not [p for p in folder.rglob("*") if p.name.endswith(".partial")]
@@ -115,7 +115,8 @@ def test_the_page_needs_no_network(page: str) -> None:
 
 
 def test_the_page_shows_what_went_wrong_first(page: str) -> None:
-    assert page.index("Runs that failed") < page.index('id="results"')
+    assert page.index("runs failed:</strong>") < page.index('id="trust"')
+    assert page.index("Runs that failed") < page.index('id="differences"')
     assert "killed by the kernel at the cap of 256 MiB" in page
     assert "1, 2, 3" in page
 
@@ -155,7 +156,7 @@ def test_the_page_shows_how_a_device_is_imitated(sweep: Sweep, tmp_path: Path) -
     experiment = sweep.experiment.model_copy(update={"figures": (), "tables": ()})
     found = analyse(experiment, sweep.plan, records, run_dirs={})
     page = write_report(found, experiment, out=tmp_path, commands=()).html.read_text("utf-8")
-    assert "hdd (writes at most 150 MiB/s)" in page[: page.index("Where and how</h2>")]
+    assert "hdd (writes at most 150 MiB/s)" in page[: page.index('id="made"')]
     row = page[page.index("<strong>hdd</strong>") :]
     assert "<td>writes at most 150 MiB/s</td><td>synced writes</td>" in row
     assert "device_binds" not in page
@@ -261,7 +262,7 @@ def test_a_table_or_figure_that_nothing_measured_is_left_out(
     assert build_grid(experiment.tables[0], analysis) is None
     written = write_report(analysis, experiment, out=tmp_path, commands=())
     assert written.figures == ()
-    assert [path.name for path in written.tables] == ["_overall.csv", "_points.csv", "_claims.csv"]
+    assert {path.name[0] for path in written.tables} == {"_"}
 
 
 def test_an_axis_that_a_figure_does_not_name_becomes_panels(analysis: Analysis, tmp_path: Path) -> None:
@@ -381,7 +382,7 @@ def test_only_runs_that_pair_up_are_called_paired(tmp_path: Path) -> None:
         for r in sweep.records
     ]
     found, page = small_report(dataclasses.replace(sweep, records=tuple(records)), tmp_path / "two")
-    assert "; unpaired</td>" in page
+    assert "; unpaired</span>" in page
     assert "Welch&#39;s interval of the ratio" in page or "Welch's interval of the ratio" in page
     grid = build_grid(TableSpec(id="t", rows=("engine",), columns=("dataset",), ratio_to="rocksdb"), found)
     assert grid is not None
@@ -394,8 +395,8 @@ def test_axes_of_one_value_are_shown_once(tmp_path: Path) -> None:
     found = analyse(sweep.experiment, sweep.plan, sweep.records, run_dirs={})
     experiment = sweep.experiment.model_copy(update={"figures": ()})
     page = write_report(found, experiment, out=tmp_path / "out", commands=()).html.read_text("utf-8")
-    assert "<dt>Dataset, everywhere</dt><dd>64 MiB</dd>" in page
-    assert "<strong>LevelDB C</strong>" in page
+    assert "<span>dataset 64 MiB</span>" in page
+    assert "<strong>C</strong>" in page
     assert 'id="time"' not in page
 
 
@@ -403,15 +404,27 @@ def test_long_series_are_averaged_and_the_page_notes_it(tmp_path: Path) -> None:
     fake = Fake(folder=tmp_path, repetitions=1, workloads=("A",), sizes=SIZES[:1], seconds=700)
     sweep = fake_sweep(fake)
     found = analyse(sweep.experiment, sweep.plan, sweep.records, run_dirs=sweep.run_dirs)
-    timeline = build_timeline(found)
-    assert timeline is not None
-    assert timeline.averaged
-    assert timeline.columns[0] == "throughput"
-    lines = json.loads(timeline.data)[timeline.points[0]]["throughput"]
-    assert lines["unit"] == "Throughput, kop/s"
-    shown = lines["ys"][0]
-    run = found.series[
-        (found.series["label"] == lines["label"][0]) & (found.series["column"] == "throughput")
-    ]
-    assert len(shown) <= 300
-    assert sum(shown) / len(shown) == pytest.approx(run["value"].mean() / 1000, rel=0.01)
+    shortened = build_timeline(found, Spots(found))
+    assert shortened is not None
+    assert shortened.averaged
+    assert shortened.left_out == 0
+    assert shortened.columns[0] == ("throughput", "Throughput", "op/s")
+    point, repetition, times, values = shortened.runs[0]
+    assert (point, repetition) == (0, 1)
+    shown = values[0]
+    assert shown is not None
+    run = found.series[(found.series["label"] == "RocksDB") & (found.series["column"] == "throughput")]
+    assert len(times) == len(shown) <= 300
+    assert sum(shown) / len(shown) == pytest.approx(run["value"].mean(), rel=0.01)
+
+
+def test_where_there_is_no_room_the_headlines_series_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(timeline, "_BUDGET", 200)
+    sweep = fake_sweep(Fake(folder=tmp_path, repetitions=2, workloads=("A",), sizes=SIZES[:1]))
+    found = analyse(sweep.experiment, sweep.plan, sweep.records, run_dirs=sweep.run_dirs)
+    few = build_timeline(found, Spots(found))
+    assert few is not None
+    assert [name for name, _, _ in few.columns] == ["throughput"]
+    assert few.left_out == 2
