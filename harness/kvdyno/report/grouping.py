@@ -63,10 +63,10 @@ def metric_group(metric: str) -> str:
 
 
 def telling_axes(grid: Grid) -> tuple[int, ...]:
-    """The places of the row axes in which rows differ; all of them if they differ in none."""
+    """The places of the row axes in which rows differ; the first if they differ in none."""
     places = range(len(grid.row_axes))
     telling = tuple(at for at in places if len({row[at] for row in grid.rows}) > 1)
-    return telling or tuple(places)
+    return telling or tuple(places[:1])
 
 
 def those(

@@ -6,6 +6,7 @@ and how it was made. Each has a template, and modules that prepare what it place
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import partial
 from importlib.resources import files
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
+from markupsafe import Markup, escape
 
 from kvdyno.model.experiment import Experiment, TableSpec
 from kvdyno.model.results import Analysis, Earlier
@@ -29,6 +31,7 @@ from .tables import Grid, Key, build_grid, heading
 from .timeline import build_timeline
 from .words import define, metric_title
 
+_CODE = re.compile("`([^`]*)`")
 #: A table shows as many rows; the page's script shows the rest on demand.
 _ROWS_AT_FIRST = 12
 
@@ -79,6 +82,7 @@ def _environment(spots: Spots) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["coded"] = _coded
     environment.globals.update(
         axis_text=axis_text,
         quantity=quantity,
@@ -96,6 +100,11 @@ def _environment(spots: Spots) -> Environment:
         rows_at_first=_ROWS_AT_FIRST,
     )
     return environment
+
+
+def _coded(text: str) -> Markup:
+    """The text with what stands between backticks as code."""
+    return Markup(_CODE.sub(r"<code>\1</code>", str(escape(text))))
 
 
 def _row_filter(spots: Spots, grid: Grid, row: Key) -> str:

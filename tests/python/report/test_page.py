@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from pathlib import Path
@@ -238,3 +239,14 @@ def test_every_run_is_a_dot_and_a_lost_one_has_no_height(analysis: Analysis) -> 
 )
 def test_metrics_belong_to_questions(metric: str, group: str) -> None:
     assert metric_group(metric) == group
+
+
+def test_commands_in_cautions_are_code_and_text_stays_text(
+    analysis: Analysis, sweep: Sweep, tmp_path: Path
+) -> None:
+    caution = Caution("loads", "<b> at `a<b`", "set `loads` to 3")
+    found = dataclasses.replace(analysis, cautions=(caution,))
+    experiment = sweep.experiment.model_copy(update={"figures": ()})
+    page = write_report(found, experiment, out=tmp_path, commands=()).html.read_text("utf-8")
+    assert "&lt;b&gt; at <code>a&lt;b</code>" in page
+    assert "set <code>loads</code> to 3" in page
