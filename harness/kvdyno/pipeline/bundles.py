@@ -25,6 +25,8 @@ class Imported:
 def export_bundle(project: Project, recorded: Recorded, *, report: Path, output: Path) -> Bundle:
     """Write the records of a plan, their sweeps, the sources and the report's folder to `output`.
 
+    They lie as below a results folder, so that the page's links lead to the records once it is unpacked.
+
     Raises StoreError if a file cannot be read or written.
     """
     records = tuple(recorded.records.values())
@@ -40,7 +42,7 @@ def export_bundle(project: Project, recorded: Recorded, *, report: Path, output:
         for sweep in sweeps
         if (path := project.sweeps / f"{sweep}.json").is_file()
     }
-    members |= dict(_sources(project, experiment.path)) | _below(report, "report")
+    members |= dict(_sources(project, experiment.path)) | _below(report, f"reports/{report.name}")
     commits = {str(record.environment.facts.get("kvdyno.commit") or "") for record in records} - {""}
     bundle = Bundle(
         experiment=experiment.name,

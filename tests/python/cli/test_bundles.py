@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import re
 import shutil
 import tarfile
 from collections.abc import Callable
@@ -17,6 +18,9 @@ from .conftest import Checkout, make_checkout
 Member = tuple[tarfile.TarInfo, bytes]
 #: A member as it shall be; None leaves it out.
 Change = Callable[[tarfile.TarInfo, bytes], Member | None]
+
+
+PAGE = "reports/tiny-quick-uncapped/report.html"
 
 
 @pytest.fixture
@@ -66,8 +70,17 @@ def test_it_holds_sources_and_the_page(bundle: Path) -> None:
         names = archive.getnames()
         assert {member.uname for member in archive} == {""}
     assert names[0] == "bundle.json"
-    wanted = {"sources/experiments/tiny.yaml", "sources/workloads/a.properties", "report/report.html"}
-    assert wanted <= set(names)
+    assert {"sources/experiments/tiny.yaml", "sources/workloads/a.properties"} <= set(names)
+    assert [name for name in names if name.endswith("report.html")] == [PAGE]
+
+
+def test_its_page_leads_to_its_records(bundle: Path, tmp_path: Path) -> None:
+    with tarfile.open(bundle) as archive:
+        archive.extractall(tmp_path, filter="data")
+    page = tmp_path / PAGE
+    links = re.findall(r'href="([^"#]+record\.json)"', page.read_text())
+    assert len(links) == 8
+    assert all((page.parent / link).is_file() for link in links)
 
 
 def test_importing_again_changes_nothing(bundle: Path, elsewhere: Checkout) -> None:
