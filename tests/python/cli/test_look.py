@@ -18,6 +18,7 @@ from kvdyno.model.engine import Preset
 
 from .conftest import TINY, Checkout
 
+COMPUTED = ("_overall", "_points", "_claims", "_pairs", "_medians")
 FORMS = {"figures/throughput": ("pdf", "svg", "png"), "tables/throughput-table": ("md", "tex", "csv")}
 
 
@@ -46,7 +47,7 @@ def test_a_report_has_every_form_of_every_figure_and_table(measured: Checkout) -
     assert answer.status == 0
     folder = measured.root / "results" / "reports" / "tiny-quick-uncapped"
     expected = {folder / f"{stem}.{form}" for stem, forms in FORMS.items() for form in forms}
-    expected |= {folder / "tables" / f"{name}.csv" for name in ("_overall", "_points", "_claims")}
+    expected |= {folder / "tables" / f"{name}.csv" for name in COMPUTED}
     named = {Path(path) for kind in ("figures", "tables") for path in answer.json[kind]}
     assert named == expected
     assert all(path.stat().st_size > 100 for path in expected)
