@@ -12,7 +12,7 @@ SCRIPT = runpy.run_path(str(ROOT / "results" / "quickstart" / "picture.py"))
 
 
 def test_it_is_drawn_from_the_tables_as_they_are() -> None:
-    assert SCRIPT["digest"]() in SCRIPT["PICTURE"].read_text(), "make prose"
+    assert SCRIPT["digest"]() in SCRIPT["PICTURE"].read_text(), "make results"
 
 
 def test_it_shows_every_engine_and_workload() -> None:
