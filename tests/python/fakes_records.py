@@ -60,6 +60,8 @@ WORKLOADS: Mapping[str, tuple[float, float]] = {  # rate of RocksDB, of LevelDB 
 }
 SIZES = (64 * MIB, 256 * MIB, 1024 * MIB)
 SCALE = 1 / 64
+#: How the runs of (engine, workload, dataset, repetition) ended, where not well.
+Losses = Mapping[tuple[str, str, int, int], RunStatus]
 _START = 1_790_000_000
 
 
@@ -85,7 +87,7 @@ class Fake:
     seconds: int = 40
     seed: int = 7
     files: bool = True
-    statuses: Mapping[tuple[str, str, int, int], RunStatus] = field(default_factory=dict)
+    statuses: Losses = field(default_factory=dict)
 
 
 def fake_sweep(fake: Fake) -> Sweep:

@@ -63,7 +63,7 @@ def analyse(
         )
     axes = facts.axes(used, plan=plan)
     names = [axis.name for axis in axes]
-    told = {axis.name: axis.unit for axis in axes if len(axis.values) > 1}  # what a point's name needs
+    units = {axis.name: axis.unit for axis in axes if len(axis.values) > 1}  # what a point's name needs
     frame = with_derived(tidy(used), experiment.metrics)
     judged = judge(
         frame,
@@ -86,7 +86,7 @@ def analyse(
         evidence_for(spec, judged=judged, planned=planned, axes=axes, doubted=doubted)
         for spec in experiment.claims
     ]
-    wobbling = cautions.wobbling(_named(judged.estimates, told), _named(steadiness, told), metric=metric)
+    wobbling = cautions.wobbling(_named(judged.estimates, units), _named(steadiness, units), metric=metric)
     return Analysis(
         experiment=experiment.name,
         profile=experiment.profile.name,
@@ -103,20 +103,20 @@ def analyse(
         overall=ratios.overall,
         pairs=pairs.points,
         pairs_overall=pairs.overall,
-        runs=facts.runs(used, axes=names, units=told, run_dirs=run_dirs),
+        runs=facts.runs(used, axes=names, units=units, run_dirs=run_dirs),
         steadiness=steadiness,
         percentiles=percentiles,
         series=series,
         events=events,
         claims=judge_claims(experiment.claims, evidence=evidence, axes=names),
-        failures=facts.failures(used, units=told),
+        failures=facts.failures(used, units=units),
         cautions=(
             *cautions.conditions(used, runner_named=runner_named),
             *libraries.differences(used),
-            *cautions.unpaired(_named(ratios.apart, told), ambiguous=ratios.ambiguous),
-            *design.layout(used, name=partial(_name_of, units=told)),
+            *cautions.unpaired(_named(ratios.apart, units), ambiguous=ratios.ambiguous),
+            *design.layout(used, name=partial(_name_of, units=units)),
             *design.durability(used),
-            *machine_cautions(used, units=told),
+            *machine_cautions(used, units=units),
             *noise_notes(floors, metric=metric),
             *_missing(plan, used),
             *wobbling,

@@ -77,17 +77,17 @@ _JUDGES = (
 
 def machine_cautions(records: Sequence[Record], *, units: Mapping[str, str]) -> list[Caution]:
     """All cautions of this module; `units` are the axes that name a point (facts.point_name)."""
-    told = _Teller(units)
+    names = _Names(units)
     return [
-        *(caution for judge in _JUDGES for caution in _off_normal(records, judge, told)),
-        *_disturbed(records, told),
-        *_disagreeing(records, told),
-        *_not_held(records, told),
+        *(caution for judge in _JUDGES for caution in _off_normal(records, judge, names)),
+        *_disturbed(records, names),
+        *_disagreeing(records, names),
+        *_not_held(records, names),
     ]
 
 
 @dataclass(frozen=True)
-class _Teller:
+class _Names:
     units: Mapping[str, str]
 
     def points(self, records: Iterable[Record]) -> tuple[str, ...]:
@@ -110,7 +110,7 @@ class _Teller:
         return ", ".join(named[:_NAMED_AT_MOST]) + (f" and {more} more" if more > 0 else "")
 
 
-def _off_normal(records: Sequence[Record], judge: _Judge, told: _Teller) -> list[Caution]:
+def _off_normal(records: Sequence[Record], judge: _Judge, names: _Names) -> list[Caution]:
     """A caution for each host that has runs before which the gauge was off."""
     hosts: dict[str, list[tuple[Record, float]]] = {}
     for record in records:
@@ -127,24 +127,24 @@ def _off_normal(records: Sequence[Record], judge: _Judge, told: _Teller) -> list
             continue
         worst = max(off, key=lambda pair: abs(pair[1] - normal))[1]
         message = (
-            f"before {told.places(record for record, _ in off)} {judge.what} up to "
+            f"before {names.places(record for record, _ in off)} {judge.what} up to "
             f"{worst:.3g} {judge.unit}, normal on this host is {normal:.3g} (median of {len(values)} runs)"
         )
         if judge.more_is_better:
             message = message.replace("up to", "down to")
-        found.append(Caution("gauge", message, judge.remedy, told.points(record for record, _ in off)))
+        found.append(Caution("gauge", message, judge.remedy, names.points(record for record, _ in off)))
     return found
 
 
-def _disturbed(records: Sequence[Record], told: _Teller) -> list[Caution]:
+def _disturbed(records: Sequence[Record], names: _Names) -> list[Caution]:
     """Cautions about what the kernel counted while phases ran."""
     found = []
     for value_of, limit, text, remedy in _DISTURBANCES:
         values = [(record, value) for record in records if (value := value_of(record)) > limit]
         if values:
             worst = max(value for _, value in values)
-            places = told.places(record for record, _ in values)
-            points = told.points(record for record, _ in values)
+            places = names.places(record for record, _ in values)
+            points = names.points(record for record, _ in values)
             found.append(Caution("disturbed", f"{text.format(worst)} at {places}", remedy, points))
     return found
 
@@ -198,7 +198,7 @@ _DISTURBANCES: Sequence[tuple[Callable[[Record], float], float, str, str]] = (
 )
 
 
-def _disagreeing(records: Sequence[Record], told: _Teller) -> list[Caution]:
+def _disagreeing(records: Sequence[Record], names: _Names) -> list[Caution]:
     """Cautions where the engine, its process and the disk count different amounts of written bytes."""
     found = []
     compared: tuple[tuple[Callable[[Record], tuple[float, float] | None], str, str], ...] = (
@@ -218,8 +218,8 @@ def _disagreeing(records: Sequence[Record], told: _Teller) -> list[Caution]:
         if off:
             worst = max(off, key=lambda pair: abs(pair[1][0] - pair[1][1]))[1]
             sizes = text.format(*(human_bytes(round(count)) for count in worst))
-            places = told.places(record for record, _ in off)
-            points = told.points(record for record, _ in off)
+            places = names.places(record for record, _ in off)
+            points = names.points(record for record, _ in off)
             found.append(Caution("amplification", f"{sizes} (at worst) at {places}", remedy, points))
     return found
 
@@ -263,7 +263,7 @@ def _apart(one: float, other: float) -> bool:
     return high > DISAGREE * low and high - low > SLACK_BYTES
 
 
-def _not_held(records: Sequence[Record], told: _Teller) -> list[Caution]:
+def _not_held(records: Sequence[Record], names: _Names) -> list[Caution]:
     """Cautions about devices whose rates the kernel's counters show to be exceeded, a kind of rate each."""
     exceeded: dict[str, list[tuple[Record, float, float]]] = {}
     for record in records:
@@ -274,10 +274,10 @@ def _not_held(records: Sequence[Record], told: _Teller) -> list[Caution]:
     found = []
     for name, seen in exceeded.items():
         times = max(highest / limit for _, highest, limit in seen)
-        places = told.places(record for record, _, _ in seen)
+        places = names.places(record for record, _, _ in seen)
         message = f"the disk was not held to its rate: {name} reached {times:.2f} times its limit at {places}"
         remedy = "leave these points out, or measure them on a kernel with cgroup v2"
-        points = told.points(record for record, _, _ in seen)
+        points = names.points(record for record, _, _ in seen)
         found.append(Caution("device", message, remedy, points))
     return found
 

@@ -58,6 +58,16 @@ def _global_options(
 console = Console(highlight=False, markup=False)
 error_console = Console(stderr=True, highlight=False, markup=False)
 
+NeededExperiment = Annotated[
+    str,
+    typer.Argument(
+        metavar="EXPERIMENT", help="A name from experiments/ or a path to a YAML file.", show_default=False
+    ),
+]
+BuildsOfOption = Annotated[
+    str | None,
+    typer.Option("--builds-of", metavar="SWEEP", help="Records of the builds that this sweep measured."),
+]
 Experiment = Annotated[
     str | None,
     typer.Argument(

@@ -14,7 +14,9 @@ from kvdyno.model.units import human_bytes
 
 from .again import commands_again
 from .app import (
+    BuildsOfOption,
     JsonOption,
+    NeededExperiment,
     ProfileOption,
     RecordedRunnerOption,
     ResultsOption,
@@ -30,20 +32,10 @@ from .layout import counted
 
 @app.command(name="export", rich_help_panel="Look")
 def export(
-    experiment: Annotated[
-        str,
-        typer.Argument(
-            metavar="EXPERIMENT",
-            help="A name from experiments/ or a path to a YAML file.",
-            show_default=False,
-        ),
-    ],
+    experiment: NeededExperiment,
     profile: ProfileOption = "quick",
     runner: RecordedRunnerOption = None,
-    builds_of: Annotated[
-        str | None,
-        typer.Option("--builds-of", metavar="SWEEP", help="Records of the builds that this sweep measured."),
-    ] = None,
+    builds_of: BuildsOfOption = None,
     uncapped: UncappedOption = False,
     output: Annotated[
         Path | None,

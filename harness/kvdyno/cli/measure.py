@@ -21,6 +21,7 @@ from kvdyno.spec import list_experiments
 from . import pages, render
 from .again import commands_again
 from .app import (
+    BuildsOfOption,
     CacheOption,
     DataOption,
     EnginesOption,
@@ -203,10 +204,7 @@ def report(
     exclude: ExcludeOption = None,
     repeat: RepeatOption = None,
     runner: RecordedRunnerOption = None,
-    builds_of: Annotated[
-        str | None,
-        typer.Option("--builds-of", metavar="SWEEP", help="Records of the builds that this sweep measured."),
-    ] = None,
+    builds_of: BuildsOfOption = None,
     compare: Annotated[
         str | None,
         typer.Option(

@@ -12,20 +12,22 @@ from kvdyno import pipeline
 from kvdyno.errors import UsageError
 
 from .again import commands_again
-from .app import ProfileOption, RecordedRunnerOption, ResultsOption, app, console, project
+from .app import (
+    BuildsOfOption,
+    NeededExperiment,
+    ProfileOption,
+    RecordedRunnerOption,
+    ResultsOption,
+    app,
+    console,
+    project,
+)
 from .layout import counted
 
 
 @app.command(rich_help_panel="Publish")
 def publish(
-    experiment: Annotated[
-        str,
-        typer.Argument(
-            metavar="EXPERIMENT",
-            help="A name from experiments/ or a path to a YAML file.",
-            show_default=False,
-        ),
-    ],
+    experiment: NeededExperiment,
     name: Annotated[
         str, typer.Option("--as", metavar="NAME", help="The folder below results/.", show_default=False)
     ],
@@ -40,10 +42,7 @@ def publish(
     ],
     profile: ProfileOption = "quick",
     runner: RecordedRunnerOption = None,
-    builds_of: Annotated[
-        str | None,
-        typer.Option("--builds-of", metavar="SWEEP", help="Records of the builds that this sweep measured."),
-    ] = None,
+    builds_of: BuildsOfOption = None,
     table: Annotated[
         list[str] | None,
         typer.Option("--table", metavar="ID", help="Only this table of the experiment. Repeatable."),

@@ -120,7 +120,7 @@ def _template(name: str) -> str:
 
 def _markup(figure: Drawn) -> str:
     alt = f"{figure.title}. {figure.caption}"
-    return embedded(figure.files.svg, id=f"picture-{figure.spec.id}", alt=alt)
+    return embedded(figure.files.svg, name=f"picture-{figure.spec.id}", alt=alt)
 
 
 def _trust(analysis: Analysis, spots: Spots, medians: listings.Medians) -> dict[str, Any]:

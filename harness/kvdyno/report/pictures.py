@@ -23,17 +23,17 @@ _WORDS = re.compile(rf"({TITLE_ID}|{CAPTION_ID})-(\d+)")
 _REFERENCE = re.compile(r"url\(#([^)]+)\)")
 
 
-def embedded(svg: Path, *, id: str, alt: str) -> str:  # noqa: A002
-    """Markup that shows the picture; `id` is the picture's own on the page, `alt` describes what it shows.
+def embedded(svg: Path, *, name: str, alt: str) -> str:
+    """Markup that shows the picture; `name` is its own on the page, `alt` describes what it shows.
 
     It is as wide as the page allows. Where that is too narrow to be legible, it scrolls, with a hint. Title
-    and caption are left out: the page has them as text. Ids inside the picture begin with `id`. Raises
+    and caption are left out: the page has them as text. Ids inside the picture begin with `name`. Raises
     OSError if the file cannot be read.
     """
     root = Xml.fromstring(svg.read_bytes())
     width = float(root.attrib["width"].removesuffix("pt"))
     _without_words(root)
-    _own_ids(root, id)
+    _own_ids(root, name)
     used: dict[str, tuple[str, str]] = {}
     for element in root.iter():
         element.tag = element.tag.removeprefix(_SVG)
@@ -44,7 +44,7 @@ def embedded(svg: Path, *, id: str, alt: str) -> str:  # noqa: A002
         "style": "stroke-linejoin:round;stroke-linecap:butt",
     }  # fmt: skip
     return (
-        f'<div class="picture" id="{escape(id)}"><style>{_rules(id, width, used)}</style>'
+        f'<div class="picture" id="{escape(name)}"><style>{_rules(name, width, used)}</style>'
         f'<p class="hint" aria-hidden="true">Scroll sideways for the whole figure.</p>'
         f'<div class="pan" tabindex="0">{Xml.tostring(root, encoding="unicode")}</div></div>'
     )
@@ -126,12 +126,12 @@ def _follow_scheme(element: Xml.Element, used: dict[str, tuple[str, str]]) -> No
         element.set("style", style.replace("; ", ";").replace(": ", ":"))
 
 
-def _rules(id: str, width: float, used: dict[str, tuple[str, str]]) -> str:  # noqa: A002
+def _rules(name: str, width: float, used: dict[str, tuple[str, str]]) -> str:
     """The style rules of one picture: its colours in both schemes, its widths, when it scrolls."""
     smallest, largest = round(width * _SMALLEST), round(width * _LARGEST)
     light = "".join(f"--{name}:{values[0]};" for name, values in used.items())
     dark = "".join(f"--{name}:{values[1]};" for name, values in used.items())
-    own = f"#{id}"
+    own = f"#{name}"
     return (
         f"{own}{{{light}}}"
         f"@media screen and (prefers-color-scheme:dark){{{own}{{{dark}}}}}"

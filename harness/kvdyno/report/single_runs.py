@@ -43,8 +43,8 @@ def timeline_caption(spec: FigureSpec, table: pd.DataFrame, analysis: Analysis) 
     if not marked and not spec.options.get("stalls", True):
         return said[0]
     said.append("Events closer than 1/2000 of the width are one bar, paler the less they cover.")
-    told = set(analysis.events.loc[analysis.events["kind"] != "probe", "run_id"])
-    silent = dict.fromkeys(table.loc[(table["status"] == "ok") & ~table["run"].isin(told), "label"])
+    known_runs = set(analysis.events.loc[analysis.events["kind"] != "probe", "run_id"])
+    silent = dict.fromkeys(table.loc[(table["status"] == "ok") & ~table["run"].isin(known_runs), "label"])
     if silent:
         said.append(f"No events are known of {', '.join(silent)}.")
     causes = words_of(spec.options.get("causes", ())) if "compaction" in marked else ()
@@ -74,9 +74,9 @@ def _stretch(series: pd.DataFrame, began: pd.DataFrame) -> tuple[float, float]:
     """When the phase began and ended on the driver's clock: its rows come at the ends of intervals. A
     phase without rows is as long as its events.
     """
-    told = sorted(series["elapsed"].unique())
-    if told:
-        return told[0] - (told[1] - told[0] if len(told) > 1 else 0.0), told[-1]
+    ends = sorted(series["elapsed"].unique())
+    if ends:
+        return ends[0] - (ends[1] - ends[0] if len(ends) > 1 else 0.0), ends[-1]
     return began["begin"].min(), (began["begin"] + began["duration"]).max()
 
 

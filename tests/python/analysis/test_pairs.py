@@ -6,7 +6,7 @@ import dataclasses
 from pathlib import Path
 
 import pytest
-from fakes_records import SIZES, Fake, fake_sweep
+from fakes_records import SIZES, Fake, Losses, fake_sweep
 
 from kvdyno.analysis import analyse
 from kvdyno.model.results import Analysis
@@ -15,10 +15,10 @@ from kvdyno.model.results import Analysis
 @pytest.fixture(scope="module")
 def analysis(tmp_path_factory: pytest.TempPathFactory) -> Analysis:
     folder = tmp_path_factory.mktemp("runs")
-    lost = {("leveldb", "C", SIZES[0], 1): "timeout"}
+    lost: Losses = {("leveldb", "C", SIZES[0], 1): "timeout"}
     fake = Fake(
         folder=folder, repetitions=3, workloads=("A", "C"), sizes=SIZES[:2], files=False, statuses=lost
-    )  # type: ignore[arg-type]
+    )
     sweep = fake_sweep(fake)
     return analyse(sweep.experiment, sweep.plan, sweep.records, run_dirs=sweep.run_dirs)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes_records import MIB, SIZES, Fake, Sweep, fake_sweep
+from fakes_records import MIB, SIZES, Fake, Losses, Sweep, fake_sweep
 
 from kvdyno.analysis import analyse
 from kvdyno.model.record import Metric, Outcome
@@ -108,8 +108,8 @@ def _written(sweep: Sweep, out: Path) -> Path:
 def quickstart(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """24 points of two engines, one run lost."""
     folder = tmp_path_factory.mktemp("results")
-    lost = {("leveldb", "C", SIZES[2], 2): "out_of_memory"}
-    fake = Fake(folder=folder / "runs", repetitions=3, statuses=lost)  # type: ignore[arg-type]
+    lost: Losses = {("leveldb", "C", SIZES[2], 2): "out_of_memory"}
+    fake = Fake(folder=folder / "runs", repetitions=3, statuses=lost)
     return _written(with_counters(fake_sweep(fake)), folder / "reports" / "quickstart-small")
 
 

@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 import pytest
-from fakes_records import SIZES, Fake, Sweep, fake_sweep
+from fakes_records import SIZES, Fake, Losses, Sweep, fake_sweep
 
 from kvdyno.analysis import analyse
 from kvdyno.model.results import Analysis, Caution, Contender, Machine
@@ -26,11 +26,11 @@ from plots.style import COLOURS
 
 @pytest.fixture(scope="module")
 def sweep(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
-    lost = {("leveldb", "C", SIZES[1], 2): "timeout"}
+    lost: Losses = {("leveldb", "C", SIZES[1], 2): "timeout"}
     folder = tmp_path_factory.mktemp("results") / "runs"
     return fake_sweep(
         Fake(folder=folder, repetitions=3, workloads=("A", "C"), sizes=SIZES[:2], statuses=lost)
-    )  # type: ignore[arg-type]
+    )
 
 
 @pytest.fixture(scope="module")
@@ -184,10 +184,7 @@ def test_the_headline_shows_where_the_mean_hides_opposite_verdicts(tmp_path: Pat
 
 
 def test_the_gravest_caution_comes_first() -> None:
-    mild, grave, note = (
-        Caution(kind, kind)  # type: ignore[arg-type]
-        for kind in ("spread", "uncapped", "noise")
-    )
+    mild, grave, note = Caution("spread", ""), Caution("uncapped", ""), Caution("noise", "")
     assert weighed([note, mild, grave]) == [grave, mild, note]
     assert [weight.name for weight in by_weight([note, mild])] == ["limits", "notes"]
 

@@ -50,7 +50,7 @@ def svg(tmp_path: Path) -> Path:
 
 
 def test_every_reference_inside_a_picture_is_its_own(svg: Path) -> None:
-    one, other = (Markup(embedded(svg, id=name, alt="")) for name in ("picture-a", "picture-b"))
+    one, other = (Markup(embedded(svg, name=name, alt="")) for name in ("picture-a", "picture-b"))
     assert one.targets <= set(one.ids)
     assert len(one.ids) == len(set(one.ids)) > 10
     assert not set(one.ids) & set(other.ids)
@@ -59,13 +59,13 @@ def test_every_reference_inside_a_picture_is_its_own(svg: Path) -> None:
 
 def test_what_a_picture_shows_is_described_and_cannot_become_markup(svg: Path) -> None:
     alt = '<script>"&x'
-    markup = Markup(embedded(svg, id="p", alt=alt))
+    markup = Markup(embedded(svg, name="p", alt=alt))
     assert markup.labels == [alt]
     assert "script" not in markup.tags
 
 
 def test_ink_and_ground_follow_the_scheme_and_print_is_light(svg: Path) -> None:
-    text = embedded(svg, id="p", alt="")
+    text = embedded(svg, name="p", alt="")
     drawn = text[text.index("<svg") :].lower()
     for name, (light, dark) in style.tones().items():
         assert light.lower() not in drawn
@@ -84,7 +84,7 @@ def test_contenders_colours_are_the_same_in_both_schemes() -> None:
 
 
 def test_a_picture_scales_with_the_page_and_scrolls_where_that_is_too_narrow(svg: Path) -> None:
-    text = embedded(svg, id="p", alt="")
+    text = embedded(svg, name="p", alt="")
     assert "width:100%" in text
     assert re.search(r"#p svg\{[^}]*min-width:558px", text)
     assert "#p .pan{overflow-x:auto}" in text
@@ -94,10 +94,16 @@ def test_a_picture_scales_with_the_page_and_scrolls_where_that_is_too_narrow(svg
     assert not re.search(r"\s(?:width|height)=", opening[0])
 
 
+def view_box(text: str) -> list[float]:
+    """Left, top, width and height of the first picture in the text."""
+    found = re.search(r'viewBox="([^"]+)"', text)
+    assert found
+    return [float(number) for number in found[1].split()]
+
+
 def test_title_and_caption_are_left_to_the_page_and_all_letters_stay(svg: Path) -> None:
-    text = embedded(svg, id="p", alt="")
-    whole = [float(v) for v in re.search(r'viewBox="([^"]+)"', svg.read_text())[1].split()]  # type: ignore[index]
-    left = [float(v) for v in re.search(r'viewBox="([^"]+)"', text)[1].split()]  # type: ignore[index]
+    text = embedded(svg, name="p", alt="")
+    whole, left = view_box(svg.read_text()), view_box(text)
     assert left[1] == 19, "the title's height"
     assert left[1] + left[3] < whole[3] - 25, "the caption had several lines"
     assert "Zebra" not in text
@@ -106,10 +112,10 @@ def test_title_and_caption_are_left_to_the_page_and_all_letters_stay(svg: Path) 
 
 def test_a_picture_is_smaller_than_its_file_which_stays(svg: Path) -> None:
     before = svg.read_bytes()
-    assert len(embedded(svg, id="picture-throughput", alt="")) < 0.7 * len(before)
+    assert len(embedded(svg, name="picture-throughput", alt="")) < 0.7 * len(before)
     assert svg.read_bytes() == before
 
 
 def test_a_file_that_is_missing_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(OSError, match=r"f\.svg"):
-        embedded(tmp_path / "f.svg", id="p", alt="")
+        embedded(tmp_path / "f.svg", name="p", alt="")
