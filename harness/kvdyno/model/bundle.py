@@ -13,6 +13,7 @@ from typing import Literal
 from .engine import Frozen
 
 LIST = "bundle.json"
+BUNDLE_SCHEMA = "kvdyno.bundle/1"
 
 #: What becomes a record or a sweep where the bundle is imported; nothing else is unpacked.
 STORED = re.compile(r"(runs/[^/]+/[^/]+|sweeps)/[^/]+")

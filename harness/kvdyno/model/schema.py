@@ -39,6 +39,21 @@ def parse_json(text: str | bytes, *, where: str, error: type[KvdynoError] = Stor
         raise error(f"expected JSON, found {_shortened(found)}: {reason}", where=where) from None
 
 
+def refuse_newer(document: Any, *, known: str, where: str) -> None:
+    """Raise StoreError if `document` has a later version of the schema `known`, such as kvdyno.record/1.
+
+    Its fields may differ, so this check comes before theirs. No version has been raised so far; a release
+    that raises one reads those before it.
+    """
+    name, _, latest = known.rpartition("/")
+    found = str(document.get("schema_version", "")) if isinstance(document, dict) else ""
+    kind, _, version = found.rpartition("/")
+    if kind == name and version.isdecimal() and int(version) > int(latest):
+        raise StoreError(
+            f"expected {known}, found {found}: a newer kvdyno wrote it", where=where, remedy="update kvdyno"
+        )
+
+
 def validate(document: Any, *, schema: SchemaName, where: str, error: type[KvdynoError] = StoreError) -> None:
     """Check `document`, parsed JSON, against a schema.
 

@@ -14,7 +14,8 @@ from pathlib import Path, PurePosixPath
 from pydantic import ValidationError
 
 from kvdyno.errors import StoreError
-from kvdyno.model.bundle import LIST, STORED, Bundle, BundledFile
+from kvdyno.model.bundle import BUNDLE_SCHEMA, LIST, STORED, Bundle, BundledFile
+from kvdyno.model.schema import parse_json, refuse_newer
 
 _PIECE_BYTES = 1 << 20
 _LIST_BYTES_MAX = 16 << 20
@@ -89,8 +90,11 @@ def _read_list(archive: tarfile.TarFile, path: Path) -> Bundle:
     if first is None or first.name != LIST or not first.isfile() or first.size > _LIST_BYTES_MAX:
         raise StoreError(f"expected {LIST} as its first member", where=str(path))
     stream = archive.extractfile(first)
+    assert stream  # it is a file
+    document = parse_json(stream.read(), where=str(path))
+    refuse_newer(document, known=BUNDLE_SCHEMA, where=str(path))
     try:
-        return Bundle.model_validate_json(stream.read() if stream else b"")
+        return Bundle.model_validate(document)
     except ValidationError as failure:
         raise StoreError(f"expected the list of a kvdyno.bundle/1: {failure}", where=str(path)) from failure
 

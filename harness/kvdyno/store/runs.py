@@ -26,7 +26,7 @@ from kvdyno.errors import StoreError
 from kvdyno.model.point import Run
 from kvdyno.model.project import blocking_file
 from kvdyno.model.record import RECORD_SCHEMA, Record
-from kvdyno.model.schema import parse_json, validate
+from kvdyno.model.schema import parse_json, refuse_newer, validate
 
 RECORD = "record.json"
 
@@ -162,6 +162,7 @@ def _is_begun(path: Path) -> bool:
 def _read(path: Path) -> Record | CorruptRecord:
     try:
         document = parse_json(path.read_bytes(), where=str(path))
+        refuse_newer(document, known=RECORD_SCHEMA, where=str(path))
         # The schema, 25 times slower than the model, was applied when the record was written.
         record = Record.model_validate(document)
     except StoreError as failure:

@@ -147,7 +147,7 @@ def lead_out(member: tarfile.TarInfo, content: bytes) -> Member:
         (damage, "the file is damaged"),
         (lose_records, "is missing: the file was cut"),
         (lose_the_list, "expected bundle.json as its first member"),
-        (come_from_later, "expected the list of a kvdyno.bundle/1"),
+        (come_from_later, "a newer kvdyno wrote it"),
         (lead_out, "is not in its list"),
     ],
 )
