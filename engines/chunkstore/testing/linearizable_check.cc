@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "kvdyno/base/clock.h"
-#include "trust/checkers.h"
-#include "trust/crew.h"
-#include "trust/linearizable.h"
+#include "testing/checkers.h"
+#include "testing/crew.h"
+#include "testing/linearizable.h"
 
 namespace chunkstore::testing {
 namespace {

@@ -8,9 +8,9 @@
 #include "kvdyno/base/coding.h"
 #include "kvdyno/base/crc32c.h"
 #include "kvdyno/base/testing/simulated_file_system.h"
-#include "trust/history.h"
-#include "trust/resident.h"
-#include "trust/scale.h"
+#include "testing/history.h"
+#include "testing/resident.h"
+#include "testing/scale.h"
 
 namespace chunkstore::testing {
 namespace {
@@ -153,7 +153,7 @@ TEST(Size, ManyChunksOpenWithFewCalls) {
 }
 
 TEST(Size, MemoryStaysInsideTheBudget) {
-#if CHUNKSTORE_TRUST_DIVISOR > 1
+#if CHUNKSTORE_TEST_DIVISOR > 1
   GTEST_SKIP() << "sanitizers have memory of their own";
 #endif
   CheckOptions options;
@@ -168,7 +168,7 @@ TEST(Size, MemoryStaysInsideTheBudget) {
 // The store's background work looks once a second; the test's own holes serve as well as those
 // between indexes.
 TEST(Size, FreedPagesOfTheHeapGoBack) {
-#if CHUNKSTORE_TRUST_DIVISOR > 1
+#if CHUNKSTORE_TEST_DIVISOR > 1
   GTEST_SKIP() << "sanitizers have a heap of their own";
 #endif
   const ScratchDirectory scratch(".");

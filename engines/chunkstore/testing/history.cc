@@ -1,4 +1,4 @@
-#include "trust/history.h"
+#include "testing/history.h"
 
 namespace chunkstore::testing {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "trust/scale.h"
+#include "testing/scale.h"
 
 namespace chunkstore::testing {
 namespace {

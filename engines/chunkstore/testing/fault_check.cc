@@ -5,8 +5,8 @@
 
 #include "kvdyno/base/testing/fault_file_system.h"
 #include "kvdyno/base/testing/simulated_file_system.h"
-#include "trust/checkers.h"
-#include "trust/possible.h"
+#include "testing/checkers.h"
+#include "testing/possible.h"
 
 namespace chunkstore::testing {
 namespace {

@@ -1,4 +1,4 @@
-#include "trust/model.h"
+#include "testing/model.h"
 
 namespace chunkstore::testing {
 

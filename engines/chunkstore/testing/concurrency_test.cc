@@ -1,6 +1,6 @@
 // Snapshots and linearizability under concurrency, 10^6 operations each.
-#include "trust/linearizable.h"
-#include "trust/scale.h"
+#include "testing/linearizable.h"
+#include "testing/scale.h"
 
 namespace chunkstore::testing {
 namespace {

@@ -15,8 +15,8 @@
 #include "hooks/moments.h"
 #include "kvdyno/base/testing/fault_file_system.h"
 #include "kvdyno/base/testing/simulated_file_system.h"
-#include "trust/checkers.h"
-#include "trust/data.h"
+#include "testing/checkers.h"
+#include "testing/data.h"
 
 namespace chunkstore::testing {
 

@@ -1,5 +1,5 @@
 // Power losses, kills, failing calls, full disks, damage.
-#include "trust/scale.h"
+#include "testing/scale.h"
 
 namespace chunkstore::testing {
 namespace {

@@ -1,5 +1,5 @@
 // Random operations against the model: 10^7 in all.
-#include "trust/scale.h"
+#include "testing/scale.h"
 
 namespace chunkstore::testing {
 namespace {

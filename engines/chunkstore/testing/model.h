@@ -7,7 +7,7 @@
 #include <set>
 #include <vector>
 
-#include "trust/data.h"
+#include "testing/data.h"
 
 namespace chunkstore::testing {
 

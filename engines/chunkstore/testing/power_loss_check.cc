@@ -5,8 +5,8 @@
 #include <string>
 
 #include "kvdyno/base/testing/simulated_file_system.h"
-#include "trust/checkers.h"
-#include "trust/history.h"
+#include "testing/checkers.h"
+#include "testing/history.h"
 
 namespace chunkstore::testing {
 namespace {

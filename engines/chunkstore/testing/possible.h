@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "trust/history.h"
+#include "testing/history.h"
 
 namespace chunkstore::testing {
 

@@ -1,4 +1,4 @@
-#include "trust/data.h"
+#include "testing/data.h"
 
 #include <stdlib.h>
 

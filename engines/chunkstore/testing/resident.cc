@@ -1,4 +1,4 @@
-#include "trust/resident.h"
+#include "testing/resident.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -7,9 +7,9 @@
 
 #include "chunkstore/store.h"
 #include "kvdyno/base/testing/simulated_file_system.h"
-#include "trust/checkers.h"
-#include "trust/data.h"
-#include "trust/model.h"
+#include "testing/checkers.h"
+#include "testing/data.h"
+#include "testing/model.h"
 
 namespace chunkstore::testing {
 namespace {

@@ -1,4 +1,4 @@
-#include "trust/checkers.h"
+#include "testing/checkers.h"
 
 #include "kvdyno/base/clock.h"
 

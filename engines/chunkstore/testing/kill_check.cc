@@ -12,8 +12,8 @@
 #include <memory>
 #include <thread>
 
-#include "trust/checkers.h"
-#include "trust/history.h"
+#include "testing/checkers.h"
+#include "testing/history.h"
 
 namespace chunkstore::testing {
 namespace {

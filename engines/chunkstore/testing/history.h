@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "chunkstore/store.h"
-#include "trust/data.h"
+#include "testing/data.h"
 
 namespace chunkstore::testing {
 

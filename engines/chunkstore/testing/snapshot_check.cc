@@ -6,8 +6,8 @@
 #include <atomic>
 #include <vector>
 
-#include "trust/checkers.h"
-#include "trust/crew.h"
+#include "testing/checkers.h"
+#include "testing/crew.h"
 
 namespace chunkstore::testing {
 namespace {

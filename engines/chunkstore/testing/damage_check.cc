@@ -6,8 +6,8 @@
 #include <set>
 
 #include "kvdyno/base/testing/simulated_file_system.h"
-#include "trust/checkers.h"
-#include "trust/history.h"
+#include "testing/checkers.h"
+#include "testing/history.h"
 
 namespace chunkstore::testing {
 namespace {

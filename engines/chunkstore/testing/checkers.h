@@ -1,7 +1,8 @@
-// The checkers of the trust suite: each runs a store through one kind of trouble and returns what
-// it saw that must not happen. GoogleTest (trust/), the seeded bugs and chunkstore_stress call the
-// same. A checker works in rounds; a round is a function of its own seed alone, so that a violation
-// is repeated by the seed that it names. Checkers share nothing; each runs its own threads.
+// The checkers of the guarantees: each runs a store through one kind of trouble and returns what
+// it saw that must not happen. The tests beside them, the seeded bugs and chunkstore_stress call
+// the same. A checker works in rounds; a round is a function of its own seed alone, so that a
+// violation is repeated by the seed that it names. Checkers share nothing; each runs its own
+// threads.
 #pragma once
 
 #include <cstdint>

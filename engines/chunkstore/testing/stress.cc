@@ -1,6 +1,7 @@
-// chunkstore_stress: the trust suite's checkers for as long as one likes. The long column of the
-// trust table is `make stress`; a failing test of continuous integration is repeated here by its
-// seed. Exit status: 0 nothing violated, 1 wrong usage, 2 violations.
+// chunkstore_stress: the checkers of the guarantees for as long as one likes. `make stress` is the
+// long column of the table under Trust in docs/chunkstore.md; a failing test of continuous
+// integration is repeated here by its seed. Exit status: 0 nothing violated, 1 wrong usage,
+// 2 violations.
 #include <unistd.h>
 
 #include <cstdio>
@@ -10,7 +11,7 @@
 
 #include "kvdyno/base/clock.h"
 #include "kvdyno/base/units.h"
-#include "trust/checkers.h"
+#include "testing/checkers.h"
 
 namespace chunkstore::testing {
 namespace {

@@ -13,9 +13,9 @@
 #include "kvdyno/base/clock.h"
 #include "kvdyno/base/testing/fault_file_system.h"
 #include "kvdyno/base/units.h"
-#include "trust/checkers.h"
-#include "trust/history.h"
-#include "trust/resident.h"
+#include "testing/checkers.h"
+#include "testing/history.h"
+#include "testing/resident.h"
 
 namespace chunkstore::testing {
 namespace {

@@ -1,4 +1,4 @@
-#include "trust/linearizable.h"
+#include "testing/linearizable.h"
 
 #include <algorithm>
 #include <unordered_map>
