@@ -119,7 +119,7 @@ bool Parse(int argc, char** argv, Arguments* arguments) {
   return true;
 }
 
-bool RunTest(const Test& test, const Arguments& arguments) {
+bool SortedRunTest(const Test& test, const Arguments& arguments) {
   CheckOptions options = arguments.options;
   // Sizes are no limits that time could replace.
   const bool timed = options.seconds > 0 && std::strstr(test.unit, "bytes") == nullptr &&
@@ -158,7 +158,7 @@ int Main(int argc, char** argv) {
   for (const Test& test : kTests) {
     if (arguments.test != "all" && arguments.test != test.name) continue;
     known = true;
-    passed = RunTest(test, arguments) && passed;
+    passed = SortedRunTest(test, arguments) && passed;
   }
   if (!known) {
     PrintHelp(stderr);

@@ -1,4 +1,4 @@
-// RunCursor: walks a run's entries, reading ahead.
+// SortedRunCursor: walks a run's entries, reading ahead.
 // Blocks in the cache are used where the very next one is there; else a read brings as many bytes
 // as the caller announced, and each following read twice as many, up to 1 MiB. A run that was read
 // ahead is used from there. One thread; the run, and what was read ahead, outlive it.
@@ -7,13 +7,13 @@
 #include <cstdint>
 #include <memory>
 
-#include "funk/run.h"
+#include "funk/sorted_run.h"
 
 namespace chunkstore {
 
-class RunCursor final : public EntryCursor {
+class SortedRunCursor final : public EntryCursor {
  public:
-  RunCursor(const Run* run, const ReadContext& context, size_t span);
+  SortedRunCursor(const SortedRun* run, const ReadContext& context, size_t span);
   void Seek(std::string_view key) override;
   bool Valid() const override { return valid_; }
   void Next() override;
@@ -32,10 +32,10 @@ class RunCursor final : public EntryCursor {
   bool Fail(Status status);
   void Show();
 
-  const Run* run_;
+  const SortedRun* run_;
   const ReadContext context_;
   const size_t span_;
-  std::shared_ptr<const RunIndex> index_;
+  std::shared_ptr<const SortedRunIndex> index_;
   size_t next_read_ = 0;  // bytes
 
   // The current block is pinned in the cache, or lies in what was read last.

@@ -1,6 +1,7 @@
-// Run: sorted entries in a segment, immutable. A chunk's table is one run; its log is a list of
-// extents, which are read as runs where their blocks are not known. RunBuilder writes one, Run reads
-// it through the block cache. Builders belong to one thread; runs are safe from any thread.
+// SortedRun: sorted entries in a segment, immutable; run for short, here and in other names. A
+// chunk's table is one run; its log is a list of extents, which are read as runs where their blocks
+// are not known. SortedRunBuilder writes one, SortedRun reads it through the block cache. Builders
+// belong to one thread; runs are safe from any thread.
 #pragma once
 
 #include <atomic>
@@ -20,35 +21,35 @@
 namespace chunkstore {
 
 // A key of a run and the block it is in, for the log's index.
-struct RunKey {
+struct SortedRunKey {
   std::string key;
   Version version = 0;
   BlockPlace block;
   uint32_t run = 0;  // of several runs' keys: which
 };
 
-struct RunSummary {
+struct SortedRunSummary {
   ExtentRef extent;
-  std::shared_ptr<const RunIndex> index;
-  std::vector<RunKey> keys;  // only if the builder keeps them
+  std::shared_ptr<const SortedRunIndex> index;
+  std::vector<SortedRunKey> keys;  // only if the builder keeps them
 };
 
-struct RunForm {
+struct SortedRunForm {
   size_t block_size = 4096;  // bytes
   double filter_bits = 0;    // per key, of a table's filter; 0: none
   bool keep_keys = false;    // for the summary
 };
 
-class RunBuilder {
+class SortedRunBuilder {
  public:
   // The run begins at the segment's offset; one builder at a time per segment.
-  RunBuilder(SegmentWriter* segment, const RunForm& form);
+  SortedRunBuilder(SegmentWriter* segment, const SortedRunForm& form);
   // In entry order; ordering is asserted.
   Status Add(const Entry& entry);
   uint64_t bytes() const;  // of the run so far, without what comes behind the blocks
   uint64_t entries() const { return entries_; }
   // At least one entry was added. The last call.
-  Status Finish(RunSummary* summary);
+  Status Finish(SortedRunSummary* summary);
 
  private:
   void BeginBlock(std::string_view first_key);
@@ -57,7 +58,7 @@ class RunBuilder {
   Status AppendTrailer(std::string_view offsets, uint32_t count, uint32_t checksum);
 
   SegmentWriter* segment_;
-  const RunForm form_;
+  const SortedRunForm form_;
   const uint64_t begin_;      // of the run, in the segment
   uint64_t block_begin_ = 0;  // of the current block, in the run
   std::string block_;         // its entries
@@ -65,29 +66,30 @@ class RunBuilder {
   std::string last_key_;
   Version last_version_ = 0;
   uint64_t entries_ = 0;
-  RunIndex index_;
+  SortedRunIndex index_;
   std::vector<uint64_t> hashes_;  // of keys, for the filter
-  std::vector<RunKey> keys_;
+  std::vector<SortedRunKey> keys_;
   size_t placed_keys_ = 0;  // of keys_: those whose block has ended
 };
 
-class Run {
+class SortedRun {
  public:
   // `index` may be null: it is read from disk when first needed, and kept from then on.
-  Run(Segments* segments, const ExtentRef& extent, std::shared_ptr<const RunIndex> index);
+  SortedRun(Segments* segments, const ExtentRef& extent,
+            std::shared_ptr<const SortedRunIndex> index);
   // Gives the space back if the run was marked obsolete.
-  ~Run();
-  Run(const Run&) = delete;
-  Run& operator=(const Run&) = delete;
+  ~SortedRun();
+  SortedRun(const SortedRun&) = delete;
+  SortedRun& operator=(const SortedRun&) = delete;
   const ExtentRef& extent() const { return extent_; }
   Segments* segments() const { return segments_; }
   // The manifest does not refer to it any more.
   void MarkObsolete() const { obsolete_.store(true); }
 
   // `ahead` (null: none) may hold the run, which then need not be read for its index.
-  Status Index(const ReadAhead* ahead, std::shared_ptr<const RunIndex>* index) const;
+  Status Index(const ReadAhead* ahead, std::shared_ptr<const SortedRunIndex>* index) const;
   // Valid as long as the run, and nothing but a load once it is there.
-  Status Index(const RunIndex** index) const;
+  Status Index(const SortedRunIndex** index) const;
   // Bytes of its index and filter in memory; 0 when not loaded.
   size_t memory() const;
   size_t filter_memory() const;  // of these: the filter's
@@ -109,7 +111,7 @@ class Run {
   void Check(std::vector<std::string>* problems, uint64_t* blocks, uint64_t* entries) const;
 
  private:
-  Status ReadIndex(const ReadAhead* ahead, RunIndex* index) const;
+  Status ReadIndex(const ReadAhead* ahead, SortedRunIndex* index) const;
   // At least `length` of the run's last bytes: what was read ahead, or read into the buffer.
   Status ReadEnd(const ReadAhead* ahead, uint64_t length, kvdyno::AlignedBuffer* buffer,
                  std::string_view* end) const;
@@ -120,8 +122,8 @@ class Run {
   mutable std::atomic<bool> obsolete_{false};
   // Set once, under the mutex; readers look at index_ only, owner_ follows it.
   mutable kvdyno::Mutex load_;
-  mutable std::shared_ptr<const RunIndex> owner_;
-  mutable std::atomic<const RunIndex*> index_{nullptr};
+  mutable std::shared_ptr<const SortedRunIndex> owner_;
+  mutable std::atomic<const SortedRunIndex*> index_{nullptr};
 };
 
 }  // namespace chunkstore

@@ -1,4 +1,4 @@
-#include "funk/run.h"
+#include "funk/sorted_run.h"
 
 #include <thread>
 
@@ -7,10 +7,10 @@
 namespace chunkstore::testing {
 namespace {
 
-class RunTest : public FunkTest {
+class SortedRunTest : public FunkTest {
  protected:
   // Every version of every key, those around them, and keys that no run has.
-  void ExpectLookups(const Entries& entries, const Run& run) {
+  void ExpectLookups(const Entries& entries, const SortedRun& run) {
     std::string value;
     const auto ask = [&](std::string_view key, Version version) {
       LookupResult result;
@@ -26,7 +26,7 @@ class RunTest : public FunkTest {
       if (HasFatalFailure()) return;
     }
   }
-  void ExpectAll(const Entries& entries, const Run& run) {
+  void ExpectAll(const Entries& entries, const SortedRun& run) {
     ExpectLookups(entries, run);
     for (const size_t span : {size_t{0}, size_t{3000}, size_t{1} << 20, SIZE_MAX}) {
       ExpectCursor(entries, run.NewCursor(context_, span).get());
@@ -40,7 +40,7 @@ class RunTest : public FunkTest {
   }
 };
 
-TEST_F(RunTest, GivesBackWhatWasWritten) {
+TEST_F(SortedRunTest, GivesBackWhatWasWritten) {
   const uint64_t seed = std::random_device{}();
   SCOPED_TRACE(::testing::Message() << "seed " << seed);
   std::mt19937_64 random(seed);
@@ -61,7 +61,7 @@ TEST_F(RunTest, GivesBackWhatWasWritten) {
   }
 }
 
-TEST_F(RunTest, FindsVersionsAcrossBlockBorders) {
+TEST_F(SortedRunTest, FindsVersionsAcrossBlockBorders) {
   Entries entries;
   for (Version version = 1; version <= 400; ++version) {
     entries.push_back({"b", std::to_string(version), version, EntryType::kValue});
@@ -73,7 +73,7 @@ TEST_F(RunTest, FindsVersionsAcrossBlockBorders) {
   ExpectAll(entries, *run);
 }
 
-TEST_F(RunTest, HoldsLargeValues) {
+TEST_F(SortedRunTest, HoldsLargeValues) {
   Entries entries;
   for (const size_t size :
        {0u, 1u, 511u, 512u, 513u, 70'000u, 1u << 20, (1u << 20) + 5, 3u << 20}) {
@@ -85,7 +85,7 @@ TEST_F(RunTest, HoldsLargeValues) {
   ExpectAll(entries, *Open(Write({entries}).front(), false));
 }
 
-TEST_F(RunTest, PointReadsTakeOneBlock) {
+TEST_F(SortedRunTest, PointReadsTakeOneBlock) {
   Entries entries;
   for (uint64_t i = 0; i < 1000; ++i) {
     entries.push_back({Numbered("k", 1000 + i), std::string(700, 'v'), 3, EntryType::kValue});
@@ -101,7 +101,7 @@ TEST_F(RunTest, PointReadsTakeOneBlock) {
   EXPECT_FALSE(result.from_cache);
 }
 
-TEST_F(RunTest, ServesFromTheCacheWhatItRead) {
+TEST_F(SortedRunTest, ServesFromTheCacheWhatItRead) {
   context_.blocks = &cache_;
   std::mt19937_64 random(5);
   const Entries entries = RandomEntries(&random, 500, 1, 100);
@@ -116,7 +116,7 @@ TEST_F(RunTest, ServesFromTheCacheWhatItRead) {
   EXPECT_TRUE(result.from_cache);
 }
 
-TEST_F(RunTest, ReadsAheadInFewCalls) {
+TEST_F(SortedRunTest, ReadsAheadInFewCalls) {
   Entries entries;
   for (uint64_t i = 0; i < 4000; ++i) {
     entries.push_back({Numbered("k", 10000 + i), std::string(900, 'v'), 3, EntryType::kValue});
@@ -134,7 +134,7 @@ TEST_F(RunTest, ReadsAheadInFewCalls) {
   EXPECT_EQ(segments_->reads() - before, 1u);
 }
 
-TEST_F(RunTest, LoadsTheIndexOnceForAllThreads) {
+TEST_F(SortedRunTest, LoadsTheIndexOnceForAllThreads) {
   std::mt19937_64 random(6);
   const Entries entries = RandomEntries(&random, 300, 1, 100);
   const auto run = Open(Write({entries}).front(), false);
@@ -146,14 +146,14 @@ TEST_F(RunTest, LoadsTheIndexOnceForAllThreads) {
 }
 
 // With one key alone, neither first keys nor numbers of entries distinguish the blocks.
-TEST_F(RunTest, DetectsTwoBlocksOfOneKeyThatChangedPlaces) {
+TEST_F(SortedRunTest, DetectsTwoBlocksOfOneKeyThatChangedPlaces) {
   Entries entries;
   for (Version version = 100; version < 200; ++version) {
     entries.push_back({"key", std::string(60, 'v'), version, EntryType::kValue});
   }
   Sort(&entries);
-  const RunSummary summary = WriteWithTwoBlocksSwapped(entries);
-  const Run run(segments_.get(), summary.extent, nullptr);
+  const SortedRunSummary summary = WriteWithTwoBlocksSwapped(entries);
+  const SortedRun run(segments_.get(), summary.extent, nullptr);
   std::string value;
   uint64_t refused = 0;
   for (const OwnedEntry& entry : entries) {
@@ -172,9 +172,9 @@ TEST_F(RunTest, DetectsTwoBlocksOfOneKeyThatChangedPlaces) {
   EXPECT_EQ(problems.size(), 2u);
 }
 
-TEST_F(RunTest, AFilterSavesTheReadsOfAbsentKeys) {
+TEST_F(SortedRunTest, AFilterSavesTheReadsOfAbsentKeys) {
   const Entries entries = EqualEntries();
-  const RunSummary summary = Write({entries})[0];
+  const SortedRunSummary summary = Write({entries})[0];
   for (const bool with_index : {true, false}) {
     const auto run = Open(summary, with_index);
     std::string value;
@@ -197,9 +197,9 @@ TEST_F(RunTest, AFilterSavesTheReadsOfAbsentKeys) {
   }
 }
 
-TEST_F(RunTest, DetectsTwoBlocksThatChangedPlaces) {
+TEST_F(SortedRunTest, DetectsTwoBlocksThatChangedPlaces) {
   const Entries entries = EqualEntries();
-  const RunSummary summary = WriteWithTwoBlocksSwapped(entries);
+  const SortedRunSummary summary = WriteWithTwoBlocksSwapped(entries);
   const auto run = Open(summary);
   std::string value;
   for (const uint32_t block : {1U, 2U}) {
@@ -217,7 +217,7 @@ TEST_F(RunTest, DetectsTwoBlocksThatChangedPlaces) {
   }
 }
 
-TEST_F(RunTest, DetectsEveryFlippedBitOrIsNotHarmed) {
+TEST_F(SortedRunTest, DetectsEveryFlippedBitOrIsNotHarmed) {
   std::mt19937_64 random(7);
   const Entries entries = RandomEntries(&random, 60, 1, 100);
   const ExtentRef extent = Write({RandomEntries(&random, 3, 1, 9), entries}).back().extent;
@@ -226,7 +226,7 @@ TEST_F(RunTest, DetectsEveryFlippedBitOrIsNotHarmed) {
   for (uint64_t byte = 0; byte < extent.length; ++byte) {
     const uint64_t bit = (extent.offset + byte) * 8 + random() % 8;
     ExpectOk(disk_.Flip(path, bit));
-    const Run run(segments_.get(), extent, nullptr);
+    const SortedRun run(segments_.get(), extent, nullptr);
     std::vector<std::string> problems;
     uint64_t blocks = 0;
     uint64_t count = 0;
@@ -249,10 +249,10 @@ TEST_F(RunTest, DetectsEveryFlippedBitOrIsNotHarmed) {
   }
 }
 
-TEST_F(RunTest, ReportsReadErrorsAndRecovers) {
+TEST_F(SortedRunTest, ReportsReadErrorsAndRecovers) {
   std::mt19937_64 random(8);
   const Entries entries = RandomEntries(&random, 200, 1, 100);
-  const RunSummary summary = Write({entries}).front();
+  const SortedRunSummary summary = Write({entries}).front();
   const auto run = Open(summary, false);
   const auto fail = [](const kvdyno::testing::Call& call) {
     return call.name == "read" ? Status::IoError("read: failed") : Status::Ok();
@@ -280,18 +280,18 @@ TEST_F(RunTest, ReportsReadErrorsAndRecovers) {
   ExpectAll(entries, *run);
 }
 
-TEST_F(RunTest, CursorsUseWhatWasReadAhead) {
+TEST_F(SortedRunTest, CursorsUseWhatWasReadAhead) {
   std::mt19937_64 random(11);
   std::vector<Entries> runs;
   for (int i = 0; i < 6; ++i) runs.push_back(RandomEntries(&random, 40, 2, 100));
-  const std::vector<RunSummary> first = Write(runs), second = Write(runs);
+  const std::vector<SortedRunSummary> first = Write(runs), second = Write(runs);
   ReadAhead ahead;
   context_.ahead = &ahead;
   for (int round = 0; round < 2; ++round) {
     const uint64_t before = segments_->reads();
     ahead.Fetch(*segments_, {second[4].extent, first[1].extent, first[2].extent, first[4].extent});
     EXPECT_EQ(segments_->reads(), before + 2) << "one call a segment";
-    for (const RunSummary& summary : {second[4], first[1], first[2], first[4]}) {
+    for (const SortedRunSummary& summary : {second[4], first[1], first[2], first[4]}) {
       EXPECT_EQ(ahead.Find(summary.extent).size(), summary.extent.length);
     }
     for (const size_t i : {1, 2, 4}) {
@@ -307,10 +307,10 @@ TEST_F(RunTest, CursorsUseWhatWasReadAhead) {
 }
 
 // The cursor that needs the run returns the error.
-TEST_F(RunTest, WhatCannotBeReadAheadIsLeftOut) {
+TEST_F(SortedRunTest, WhatCannotBeReadAheadIsLeftOut) {
   std::mt19937_64 random(12);
   const Entries entries = RandomEntries(&random, 40, 2, 100);
-  const RunSummary one = Write({entries}).front(), other = Write({entries}).front();
+  const SortedRunSummary one = Write({entries}).front(), other = Write({entries}).front();
   files_.SetPlan([](const kvdyno::testing::Call& call) {
     return call.name == "read" ? Status::IoError("failed") : Status::Ok();
   });
@@ -326,16 +326,16 @@ TEST_F(RunTest, WhatCannotBeReadAheadIsLeftOut) {
   ExpectCursor(entries, Open(one)->NewCursor(context_, SIZE_MAX).get());
 }
 
-TEST_F(RunTest, GivesSpaceBackWhenObsolete) {
+TEST_F(SortedRunTest, GivesSpaceBackWhenObsolete) {
   std::mt19937_64 random(9);
-  const RunSummary summary = Write({RandomEntries(&random, 20, 1, 10)}).front();
+  const SortedRunSummary summary = Write({RandomEntries(&random, 20, 1, 10)}).front();
   Open(summary);
   EXPECT_TRUE(disk_.Exists(segments_->PathOf(summary.extent.segment)));
   Open(summary)->MarkObsolete();
   EXPECT_FALSE(disk_.Exists(segments_->PathOf(summary.extent.segment)));
 }
 
-TEST_F(RunTest, FailedWritesAreReported) {
+TEST_F(SortedRunTest, FailedWritesAreReported) {
   std::mt19937_64 random(10);
   std::unique_ptr<SegmentWriter> writer;
   ExpectOk(segments_->Create(&writer));

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "funk/run.h"
+#include "funk/sorted_run.h"
 #include "kvdyno/base/hash.h"
 
 namespace chunkstore {
@@ -12,7 +12,7 @@ constexpr uint64_t kReadBytes = uint64_t{1} << 20;
 // Compares blocks, in their order, with the index and with each other.
 class BlockChecker {
  public:
-  explicit BlockChecker(const RunIndex& index) : index_(index) {}
+  explicit BlockChecker(const SortedRunIndex& index) : index_(index) {}
 
   // What is wrong with the next block; empty: nothing.
   std::string Check(std::string_view bytes) {
@@ -51,7 +51,7 @@ class BlockChecker {
   uint64_t entries() const { return entries_; }
 
  private:
-  const RunIndex& index_;
+  const SortedRunIndex& index_;
   size_t block_ = 0;
   uint64_t entries_ = 0;
   bool any_ = false;
@@ -61,8 +61,9 @@ class BlockChecker {
 
 }  // namespace
 
-void Run::Check(std::vector<std::string>* problems, uint64_t* blocks, uint64_t* entries) const {
-  RunIndex index;  // as it is on disk, whatever is in memory
+void SortedRun::Check(std::vector<std::string>* problems, uint64_t* blocks,
+                      uint64_t* entries) const {
+  SortedRunIndex index;  // as it is on disk, whatever is in memory
   if (const Status status = ReadIndex(nullptr, &index); !status.ok()) {
     problems->push_back(status.message());
     return;

@@ -1,7 +1,7 @@
 #include <cassert>
 #include <utility>
 
-#include "funk/run.h"
+#include "funk/sorted_run.h"
 #include "kvdyno/base/coding.h"
 #include "kvdyno/base/crc32c.h"
 #include "kvdyno/base/hash.h"
@@ -14,12 +14,12 @@ constexpr size_t kOffsetBytes = sizeof(uint32_t);
 
 }  // namespace
 
-RunBuilder::RunBuilder(SegmentWriter* segment, const RunForm& form)
+SortedRunBuilder::SortedRunBuilder(SegmentWriter* segment, const SortedRunForm& form)
     : segment_(segment), form_(form), begin_(segment->offset()) {}
 
-uint64_t RunBuilder::bytes() const { return block_begin_ + block_.size() + offsets_.size(); }
+uint64_t SortedRunBuilder::bytes() const { return block_begin_ + block_.size() + offsets_.size(); }
 
-Status RunBuilder::Add(const Entry& entry) {
+Status SortedRunBuilder::Add(const Entry& entry) {
   assert(entries_ == 0 || Compare(last_key_, last_version_, entry.key, entry.version) < 0);
   char head_bytes[kMaxEntryHead];
   const std::string_view head(head_bytes, StoreEntryHead(head_bytes, entry));
@@ -45,7 +45,7 @@ Status RunBuilder::Add(const Entry& entry) {
   return Status::Ok();
 }
 
-void RunBuilder::BeginBlock(std::string_view first_key) {
+void SortedRunBuilder::BeginBlock(std::string_view first_key) {
   BlockRef ref;
   ref.offset = block_begin_;
   ref.continues = entries_ > 0 && first_key == last_key_ ? 1 : 0;
@@ -54,7 +54,7 @@ void RunBuilder::BeginBlock(std::string_view first_key) {
   index_.key_ends.push_back(static_cast<uint32_t>(index_.keys.size()));
 }
 
-Status RunBuilder::EndBlock() {
+Status SortedRunBuilder::EndBlock() {
   const auto count = static_cast<uint32_t>(offsets_.size() / kOffsetBytes);
   if (const Status status = segment_->Append(block_); !status.ok()) return status;
   const Status status =
@@ -65,7 +65,7 @@ Status RunBuilder::EndBlock() {
 }
 
 // A large entry goes straight to the segment: values may be hundreds of megabytes.
-Status RunBuilder::AddAlone(const Entry& entry, std::string_view head) {
+Status SortedRunBuilder::AddAlone(const Entry& entry, std::string_view head) {
   uint32_t checksum = PlaceChecksum(block_begin_);
   for (const std::string_view part : {head, entry.key, entry.value}) {
     if (const Status status = segment_->Append(part); !status.ok()) return status;
@@ -76,7 +76,8 @@ Status RunBuilder::AddAlone(const Entry& entry, std::string_view head) {
 }
 
 // `checksum` is that of the block's place and entries.
-Status RunBuilder::AppendTrailer(std::string_view offsets, uint32_t count, uint32_t checksum) {
+Status SortedRunBuilder::AppendTrailer(std::string_view offsets, uint32_t count,
+                                       uint32_t checksum) {
   std::string trailer(offsets);
   kvdyno::AppendFixed(&trailer, count | kPlacedBlock);
   kvdyno::AppendFixed(&trailer, kvdyno::Crc32c(trailer, checksum));
@@ -89,7 +90,7 @@ Status RunBuilder::AppendTrailer(std::string_view offsets, uint32_t count, uint3
   return status;
 }
 
-Status RunBuilder::Finish(RunSummary* summary) {
+Status SortedRunBuilder::Finish(SortedRunSummary* summary) {
   assert(entries_ > 0);
   if (!block_.empty()) {
     if (const Status status = EndBlock(); !status.ok()) return status;
@@ -98,12 +99,12 @@ Status RunBuilder::Finish(RunSummary* summary) {
   index_.key_ends.push_back(static_cast<uint32_t>(index_.keys.size()));
   index_.Seal();
   if (!hashes_.empty()) index_.filter = BloomFilter(hashes_, form_.filter_bits);
-  RunFooter footer;
-  const std::string encoded = EncodeRunIndex(index_, &footer);
+  SortedRunFooter footer;
+  const std::string encoded = EncodeSortedRunIndex(index_, &footer);
   if (const Status status = segment_->Append(encoded); !status.ok()) return status;
   if (const Status status = segment_->Append(EncodeFooter(footer)); !status.ok()) return status;
   summary->extent = {segment_->number(), begin_, segment_->offset() - begin_, entries_};
-  summary->index = std::make_shared<const RunIndex>(std::move(index_));
+  summary->index = std::make_shared<const SortedRunIndex>(std::move(index_));
   summary->keys = std::move(keys_);
   return Status::Ok();
 }

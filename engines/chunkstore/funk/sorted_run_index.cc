@@ -10,19 +10,19 @@ namespace chunkstore {
 
 using kvdyno::Reader;
 
-void RunIndex::Seal() {
+void SortedRunIndex::Seal() {
   blocks.shrink_to_fit();
   keys.shrink_to_fit();
   key_ends.shrink_to_fit();
   words.Build(blocks.size(), [this](size_t i) { return first_key(i); });
 }
 
-size_t RunIndex::memory() const {
+size_t SortedRunIndex::memory() const {
   return sizeof *this + blocks.capacity() * sizeof(BlockRef) + keys.capacity() +
          key_ends.capacity() * sizeof(uint32_t) + words.memory() + filter.memory();
 }
 
-size_t RunIndex::Find(std::string_view key) const {
+size_t SortedRunIndex::Find(std::string_view key) const {
   auto [from, to] = words.Narrow(key);
   while (from < to) {  // to the first block whose first key is beyond the key
     const size_t middle = from + (to - from) / 2;
@@ -40,7 +40,7 @@ size_t RunIndex::Find(std::string_view key) const {
 
 // --- footer
 
-std::string EncodeFooter(const RunFooter& footer) {
+std::string EncodeFooter(const SortedRunFooter& footer) {
   std::string bytes;
   kvdyno::AppendFixed(&bytes, footer.index_offset);
   kvdyno::AppendFixed(&bytes, footer.index_length);
@@ -55,7 +55,7 @@ std::string EncodeFooter(const RunFooter& footer) {
   return bytes;
 }
 
-Status DecodeFooter(std::string_view end, RunFooter* footer) {
+Status DecodeFooter(std::string_view end, SortedRunFooter* footer) {
   if (end.size() < kLeastFooterBytes) {
     return Status::Corruption(Mismatch("footer bytes of at least", kLeastFooterBytes, end.size()));
   }
@@ -87,7 +87,7 @@ Status DecodeFooter(std::string_view end, RunFooter* footer) {
 }
 
 // Sums of damaged lengths may be anything; the checksum vouches for these.
-Status CheckFooter(const RunFooter& footer, const ExtentRef& extent) {
+Status CheckFooter(const SortedRunFooter& footer, const ExtentRef& extent) {
   const uint64_t found = footer.index_offset + footer.tail_length();
   if (found != extent.length || footer.tail_length() > extent.length) {
     return Status::Corruption(Mismatch("a footer of a run of bytes", extent.length, found));
@@ -100,7 +100,7 @@ Status CheckFooter(const RunFooter& footer, const ExtentRef& extent) {
 
 // --- index and filter
 
-std::string EncodeRunIndex(const RunIndex& index, RunFooter* footer) {
+std::string EncodeSortedRunIndex(const SortedRunIndex& index, SortedRunFooter* footer) {
   std::string bytes;
   uint64_t entries = 0;
   for (size_t i = 0; i < index.blocks.size(); ++i) {
@@ -125,13 +125,13 @@ std::string EncodeRunIndex(const RunIndex& index, RunFooter* footer) {
 
 namespace {
 
-void AppendKey(std::string_view key, RunIndex* index) {
+void AppendKey(std::string_view key, SortedRunIndex* index) {
   index->keys.append(key);
   index->key_ends.push_back(static_cast<uint32_t>(index->keys.size()));
 }
 
 // One block's part of the index; empty when it is fine.
-std::string DecodeBlockRef(Reader* reader, uint64_t expected_offset, RunIndex* index) {
+std::string DecodeBlockRef(Reader* reader, uint64_t expected_offset, SortedRunIndex* index) {
   uint64_t offset = 0, length = 0, entries = 0;
   std::string_view key;
   reader->Varint(&offset);
@@ -165,7 +165,7 @@ std::string DecodeBlockRef(Reader* reader, uint64_t expected_offset, RunIndex* i
 }
 
 // What the index lists, block by block.
-Status DecodeFences(const RunFooter& footer, std::string_view bytes, RunIndex* result) {
+Status DecodeFences(const SortedRunFooter& footer, std::string_view bytes, SortedRunIndex* result) {
   const auto bad = [](const std::string& text) { return Status::Corruption(text); };
   Reader reader(bytes);
   uint64_t offset = 0, entries = 0;
@@ -192,7 +192,8 @@ Status DecodeFences(const RunFooter& footer, std::string_view bytes, RunIndex* r
 
 }  // namespace
 
-Status DecodeRunIndex(const RunFooter& footer, std::string_view bytes, RunIndex* result) {
+Status DecodeSortedRunIndex(const SortedRunFooter& footer, std::string_view bytes,
+                            SortedRunIndex* result) {
   const auto bad = [](const std::string& text) { return Status::Corruption(text); };
   if (bytes.size() > std::numeric_limits<uint32_t>::max() || footer.index_length > bytes.size() ||
       footer.filter_length != bytes.size() - footer.index_length) {

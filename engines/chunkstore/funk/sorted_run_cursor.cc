@@ -1,4 +1,4 @@
-#include "funk/run_cursor.h"
+#include "funk/sorted_run_cursor.h"
 
 #include <algorithm>
 #include <utility>
@@ -14,10 +14,10 @@ constexpr size_t kLargestCachedRead = size_t{64} << 10;
 
 }  // namespace
 
-RunCursor::RunCursor(const Run* run, const ReadContext& context, size_t span)
+SortedRunCursor::SortedRunCursor(const SortedRun* run, const ReadContext& context, size_t span)
     : run_(run), context_(context), span_(std::min(span, kLargestRead)) {}
 
-void RunCursor::Seek(std::string_view key) {
+void SortedRunCursor::Seek(std::string_view key) {
   valid_ = false;
   status_ = {};
   if (index_ == nullptr) status_ = run_->Index(context_.ahead, &index_);
@@ -29,12 +29,12 @@ void RunCursor::Seek(std::string_view key) {
   Show();
 }
 
-void RunCursor::Next() {
+void SortedRunCursor::Next() {
   ++at_;
   Show();
 }
 
-void RunCursor::Show() {
+void SortedRunCursor::Show() {
   valid_ = false;
   if (at_ == view_.size()) {
     if (block_ + 1 == index_->blocks.size() || !EnterBlock(block_ + 1)) return;
@@ -44,7 +44,7 @@ void RunCursor::Show() {
   valid_ = true;
 }
 
-bool RunCursor::EnterBlock(size_t block) {
+bool SortedRunCursor::EnterBlock(size_t block) {
   block_ = block;
   const BlockRef& ref = index_->blocks[block];
   const uint64_t segment = run_->extent().segment;
@@ -68,7 +68,7 @@ bool RunCursor::EnterBlock(size_t block) {
 }
 
 // Whole blocks, so many that they reach the span, but one at least.
-bool RunCursor::ReadFrom(size_t block) {
+bool SortedRunCursor::ReadFrom(size_t block) {
   if (context_.ahead != nullptr) {
     read_ = context_.ahead->Find(run_->extent());
     read_offset_ = 0;
@@ -100,7 +100,7 @@ bool RunCursor::ReadFrom(size_t block) {
   return true;
 }
 
-bool RunCursor::Fail(Status status) {
+bool SortedRunCursor::Fail(Status status) {
   read_ = {};
   view_ = {};
   status_ = std::move(status);

@@ -1,29 +1,31 @@
-#include "funk/run.h"
+#include "funk/sorted_run.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "funk/run_cursor.h"
+#include "funk/sorted_run_cursor.h"
 
 namespace chunkstore {
 
-Run::Run(Segments* segments, const ExtentRef& extent, std::shared_ptr<const RunIndex> index)
+SortedRun::SortedRun(Segments* segments, const ExtentRef& extent,
+                     std::shared_ptr<const SortedRunIndex> index)
     : segments_(segments), extent_(extent), owner_(std::move(index)), index_(owner_.get()) {}
 
-Run::~Run() {
+SortedRun::~SortedRun() {
   if (obsolete_.load()) segments_->Free(extent_);
 }
 
 // --- index
 
-Status Run::Index(const ReadAhead* ahead, std::shared_ptr<const RunIndex>* index) const {
+Status SortedRun::Index(const ReadAhead* ahead,
+                        std::shared_ptr<const SortedRunIndex>* index) const {
   if (index_.load(std::memory_order_acquire) != nullptr) {
     *index = owner_;  // does not change any more
     return Status::Ok();
   }
   const kvdyno::MutexLock lock(load_);
   if (owner_ == nullptr) {
-    auto loaded = std::make_shared<RunIndex>();
+    auto loaded = std::make_shared<SortedRunIndex>();
     if (Status status = ReadIndex(ahead, loaded.get()); !status.ok()) return status;
     owner_ = std::move(loaded);
     index_.store(owner_.get(), std::memory_order_release);
@@ -32,33 +34,33 @@ Status Run::Index(const ReadAhead* ahead, std::shared_ptr<const RunIndex>* index
   return Status::Ok();
 }
 
-Status Run::Index(const RunIndex** index) const {
+Status SortedRun::Index(const SortedRunIndex** index) const {
   *index = index_.load(std::memory_order_acquire);
   if (*index != nullptr) return Status::Ok();
-  std::shared_ptr<const RunIndex> loaded;
+  std::shared_ptr<const SortedRunIndex> loaded;
   Status status = Index(nullptr, &loaded);
   *index = loaded.get();
   return status;
 }
 
-size_t Run::memory() const {
-  const RunIndex* index = index_.load(std::memory_order_acquire);
+size_t SortedRun::memory() const {
+  const SortedRunIndex* index = index_.load(std::memory_order_acquire);
   return index == nullptr ? 0 : index->memory();
 }
 
-size_t Run::filter_memory() const {
-  const RunIndex* index = index_.load(std::memory_order_acquire);
+size_t SortedRun::filter_memory() const {
+  const SortedRunIndex* index = index_.load(std::memory_order_acquire);
   return index == nullptr ? 0 : index->filter.memory();
 }
 
 // With one call for all but very small rows.
-Status Run::ReadIndex(const ReadAhead* ahead, RunIndex* index) const {
+Status SortedRun::ReadIndex(const ReadAhead* ahead, SortedRunIndex* index) const {
   constexpr uint64_t kEndBytes = 16 << 10;
   const ThreadBuffer buffer;
   std::string_view end;
   Status status = ReadEnd(ahead, std::max(kEndBytes, extent_.length / 32), buffer.get(), &end);
   if (!status.ok()) return status;
-  RunFooter footer;
+  SortedRunFooter footer;
   status = DecodeFooter(end.substr(end.size() - std::min(end.size(), kFooterBytes)), &footer);
   if (status.ok()) status = CheckFooter(footer, extent_);
   if (!status.ok()) {
@@ -70,28 +72,29 @@ Status Run::ReadIndex(const ReadAhead* ahead, RunIndex* index) const {
   }
   end.remove_prefix(end.size() - footer.tail_length());
   end.remove_suffix(footer.length);
-  status = DecodeRunIndex(footer, end, index);
+  status = DecodeSortedRunIndex(footer, end, index);
   return status.ok() ? status : Problem("read index", footer.index_offset, status);
 }
 
-Status Run::ReadEnd(const ReadAhead* ahead, uint64_t length, kvdyno::AlignedBuffer* buffer,
-                    std::string_view* end) const {
+Status SortedRun::ReadEnd(const ReadAhead* ahead, uint64_t length, kvdyno::AlignedBuffer* buffer,
+                          std::string_view* end) const {
   *end = ahead == nullptr ? std::string_view() : ahead->Find(extent_);
   if (!end->empty()) return Status::Ok();
   length = std::min(length, extent_.length);
   return segments_->ReadInto(extent_, extent_.length - length, length, buffer, end);
 }
 
-Status Run::Problem(const char* operation, uint64_t offset_in_run, const Status& status) const {
+Status SortedRun::Problem(const char* operation, uint64_t offset_in_run,
+                          const Status& status) const {
   return chunkstore::Problem(*segments_, extent_, operation, offset_in_run, status);
 }
 
 // --- point reads
 
-Status Run::Lookup(const ReadContext& context, std::string_view key, uint64_t hash, Version version,
-                   std::string* value, LookupResult* result) const {
+Status SortedRun::Lookup(const ReadContext& context, std::string_view key, uint64_t hash,
+                         Version version, std::string* value, LookupResult* result) const {
   result->found = false;
-  const RunIndex* index = nullptr;
+  const SortedRunIndex* index = nullptr;
   if (Status status = Index(&index); !status.ok()) return status;
   const size_t blocks = index->blocks.size();
   size_t block = index->Find(key);
@@ -111,8 +114,8 @@ Status Run::Lookup(const ReadContext& context, std::string_view key, uint64_t ha
   }
 }
 
-bool Run::Locate(std::string_view key, uint64_t hash, WantedBlock* block) const {
-  const RunIndex* index = nullptr;
+bool SortedRun::Locate(std::string_view key, uint64_t hash, WantedBlock* block) const {
+  const SortedRunIndex* index = nullptr;
   if (!Index(&index).ok()) return false;
   const size_t at = index->Find(key);
   if (at == index->blocks.size() || (at == 0 && key < index->first_key(0))) return false;
@@ -122,9 +125,10 @@ bool Run::Locate(std::string_view key, uint64_t hash, WantedBlock* block) const 
   return true;
 }
 
-Prefetch Run::Wanted(const ReadContext& context, std::string_view position, size_t span) const {
+Prefetch SortedRun::Wanted(const ReadContext& context, std::string_view position,
+                           size_t span) const {
   constexpr size_t kLongest = size_t{256} << 10;
-  const RunIndex* index = nullptr;
+  const SortedRunIndex* index = nullptr;
   if (span > kLongest || !Index(&index).ok()) return {};
   const auto& blocks = index->blocks;
   const size_t first = index->Find(position);
@@ -140,8 +144,8 @@ Prefetch Run::Wanted(const ReadContext& context, std::string_view position, size
   return {extent_, blocks[first].offset, length, {}};
 }
 
-std::unique_ptr<EntryCursor> Run::NewCursor(const ReadContext& context, size_t span) const {
-  return std::make_unique<RunCursor>(this, context, span);
+std::unique_ptr<EntryCursor> SortedRun::NewCursor(const ReadContext& context, size_t span) const {
+  return std::make_unique<SortedRunCursor>(this, context, span);
 }
 
 }  // namespace chunkstore

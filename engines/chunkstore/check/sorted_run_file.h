@@ -1,6 +1,6 @@
-// RunFile: a run read straight from its segment, block by block, past every cache of the store.
-// For checking and repairing: each error has a place, and one bad block does not hide the next.
-// Knows neither manifest nor chunks. One thread.
+// SortedRunFile: a run read straight from its segment, block by block, past every cache of the
+// store. For checking and repairing: each error has a place, and one bad block does not hide the
+// next. Knows neither manifest nor chunks. One thread.
 #pragma once
 
 #include <map>
@@ -33,32 +33,33 @@ class SegmentFiles {
   std::map<uint64_t, std::unique_ptr<kvdyno::RandomAccessFile>> open_;
 };
 
-class RunFile {
+class SortedRunFile {
  public:
   // Reads footer and index. `segments` must outlive the run.
   static Status Open(SegmentFiles* segments, const ExtentRef& extent,
-                     std::unique_ptr<RunFile>* run);
+                     std::unique_ptr<SortedRunFile>* run);
   // Without footer and index: the blocks from the run's beginning to the first that cannot be read.
   // Nothing behind that one is looked for, since the bytes of a value may look like blocks.
   // Corruption when not even the first can be read.
   static Status OpenByBlocks(SegmentFiles* segments, const ExtentRef& extent,
-                             std::unique_ptr<RunFile>* run);
+                             std::unique_ptr<SortedRunFile>* run);
 
   const ExtentRef& extent() const { return extent_; }
-  const RunIndex& index() const { return index_; }
+  const SortedRunIndex& index() const { return index_; }
   uint64_t OffsetOf(size_t block) const { return extent_.offset + index_.blocks[block].offset; }
   // Checksum and structure are checked, and that the block holds what the index lists. The view
   // lives as long as *bytes stays as it is.
   Status ReadBlock(size_t block, std::string* bytes, BlockView* view) const;
 
  private:
-  RunFile(SegmentFiles* segments, const ExtentRef& extent) : segments_(segments), extent_(extent) {}
+  SortedRunFile(SegmentFiles* segments, const ExtentRef& extent)
+      : segments_(segments), extent_(extent) {}
   Status ReadIndex();
   void AddBlock(std::string_view bytes, std::string* last_key);
 
   SegmentFiles* segments_;
   ExtentRef extent_;
-  RunIndex index_;
+  SortedRunIndex index_;
 };
 
 // "/store/segment-000001.seg at offset 4096: expected …": a status as one line of a report.

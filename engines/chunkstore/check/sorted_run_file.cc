@@ -1,4 +1,4 @@
-#include "check/run_file.h"
+#include "check/sorted_run_file.h"
 
 #include <algorithm>
 #include <utility>
@@ -88,16 +88,16 @@ Status SegmentFiles::Read(uint64_t segment, uint64_t offset, uint64_t length, st
       .WithPlace(PathOf(segment), offset);
 }
 
-Status RunFile::Open(SegmentFiles* segments, const ExtentRef& extent,
-                     std::unique_ptr<RunFile>* run) {
-  std::unique_ptr<RunFile> opened(new RunFile(segments, extent));
+Status SortedRunFile::Open(SegmentFiles* segments, const ExtentRef& extent,
+                           std::unique_ptr<SortedRunFile>* run) {
+  std::unique_ptr<SortedRunFile> opened(new SortedRunFile(segments, extent));
   Status status = opened->ReadIndex();
   if (status.ok()) *run = std::move(opened);
   return status;
 }
 
-Status RunFile::OpenByBlocks(SegmentFiles* segments, const ExtentRef& extent,
-                             std::unique_ptr<RunFile>* run) {
+Status SortedRunFile::OpenByBlocks(SegmentFiles* segments, const ExtentRef& extent,
+                                   std::unique_ptr<SortedRunFile>* run) {
   uint64_t size = 0;
   Status status = segments->Size(extent.segment, &size);
   if (!status.ok()) return status;
@@ -105,7 +105,7 @@ Status RunFile::OpenByBlocks(SegmentFiles* segments, const ExtentRef& extent,
   std::string bytes;
   status = segments->Read(extent.segment, extent.offset, std::min(extent.length, left), &bytes);
   if (!status.ok()) return status;
-  std::unique_ptr<RunFile> opened(new RunFile(segments, extent));
+  std::unique_ptr<SortedRunFile> opened(new SortedRunFile(segments, extent));
   std::string last_key;
   const std::string_view blocks = bytes;
   for (size_t at = 0;;) {
@@ -114,7 +114,7 @@ Status RunFile::OpenByBlocks(SegmentFiles* segments, const ExtentRef& extent,
     opened->AddBlock(blocks.substr(at, length), &last_key);
     at += length;
   }
-  RunIndex& index = opened->index_;
+  SortedRunIndex& index = opened->index_;
   if (index.blocks.empty()) {
     return Status::Corruption("expected a block, got none that is whole")
         .WithPlace(segments->PathOf(extent.segment), extent.offset);
@@ -126,7 +126,7 @@ Status RunFile::OpenByBlocks(SegmentFiles* segments, const ExtentRef& extent,
   return Status::Ok();
 }
 
-void RunFile::AddBlock(std::string_view bytes, std::string* last_key) {
+void SortedRunFile::AddBlock(std::string_view bytes, std::string* last_key) {
   const BlockView view(bytes);
   const std::string_view first_key = view.at(0).key;
   BlockRef ref;
@@ -142,14 +142,14 @@ void RunFile::AddBlock(std::string_view bytes, std::string* last_key) {
   last_key->assign(view.at(view.size() - 1).key);
 }
 
-Status RunFile::ReadIndex() {
+Status SortedRunFile::ReadIndex() {
   const std::string path = segments_->PathOf(extent_.segment);
   const uint64_t end_length = std::min<uint64_t>(extent_.length, kFooterBytes);
   const uint64_t end_at = extent_.offset + extent_.length - end_length;
   std::string end, bytes;
   Status status = segments_->Read(extent_.segment, end_at, end_length, &end);
   if (!status.ok()) return status;
-  RunFooter footer;
+  SortedRunFooter footer;
   status = DecodeFooter(end, &footer);
   if (status.ok()) status = CheckFooter(footer, extent_);
   if (!status.ok()) {
@@ -158,10 +158,10 @@ Status RunFile::ReadIndex() {
   const uint64_t index_at = extent_.offset + footer.index_offset;
   status = segments_->Read(extent_.segment, index_at, footer.tail_length() - footer.length, &bytes);
   if (!status.ok()) return status;
-  return DecodeRunIndex(footer, bytes, &index_).WithPlace(path, index_at);
+  return DecodeSortedRunIndex(footer, bytes, &index_).WithPlace(path, index_at);
 }
 
-Status RunFile::ReadBlock(size_t block, std::string* bytes, BlockView* view) const {
+Status SortedRunFile::ReadBlock(size_t block, std::string* bytes, BlockView* view) const {
   const BlockRef& ref = index_.blocks[block];
   Status status = segments_->Read(extent_.segment, OffsetOf(block), ref.length, bytes);
   if (!status.ok()) return status;
