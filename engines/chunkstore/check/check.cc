@@ -198,7 +198,7 @@ void CheckRuns(kvdyno::FileSystem* files, const std::string& directory, const Ma
                const std::vector<SortedRunToCheck>& runs, CheckReport* report, Version* newest,
                const CheckProgress& progress) {
   SegmentFiles segments(files, directory);
-  uint64_t total = 0, done = 0, told = 0, segment = 0;
+  uint64_t total = 0, done = 0, reported = 0, segment = 0;
   for (const SortedRunToCheck& run : runs) total += run.extent.length;
   for (const SortedRunToCheck& expected : runs) {
     if (segment != expected.extent.segment || report->files == 0) ++report->files;
@@ -212,9 +212,9 @@ void CheckRuns(kvdyno::FileSystem* files, const std::string& directory, const Ma
       report->problems.push_back(Line(status));
     }
     done += expected.extent.length;
-    if (progress && (done - told >= kProgressBytes || done == total)) {
+    if (progress && (done - reported >= kProgressBytes || done == total)) {
       progress(done, total);
-      told = done;
+      reported = done;
     }
   }
 }
@@ -238,10 +238,10 @@ Status CheckStore(kvdyno::FileSystem* files, const std::string& directory, Check
 }
 
 void CheckWarmth(kvdyno::FileSystem* files, const std::string& directory, CheckReport* report) {
-  CheckReport told;  // by CheckStore already
+  CheckReport reported;  // by CheckStore already
   ManifestState state;
   bool usable = false;
-  if (!CheckManifest(files, directory, &told, &state, &usable).ok() || !usable) return;
+  if (!CheckManifest(files, directory, &reported, &state, &usable).ok() || !usable) return;
   const std::string path = directory + "/" + WarmthName(state.warmth);
   if (!state.clean || state.warmth == 0 || !files->Exists(path)) return;
   ++report->files;

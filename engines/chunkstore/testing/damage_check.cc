@@ -173,9 +173,9 @@ class Round {
     // Whether a stage was ever begun in a file that is not there, is unknown.
     const auto file = damaged.find(damaged_);
     const bool gone = KindOf(damaged_) == "ring" && (file == damaged.end() || file->second.empty());
-    const bool told = gone || (recovery.dropped_bytes > 0 && !recovery.dropped_reason.empty());
+    const bool reported = gone || (recovery.dropped_bytes > 0 && !recovery.dropped_reason.empty());
     Content expected = history_.latest();
-    if (told && !Reduced(store.get(), &expected)) return;
+    if (reported && !Reduced(store.get(), &expected)) return;
     const bool scans =
         JudgeScan(store.get(), expected, false) && JudgeScan(store.get(), expected, true);
     const bool gets = verdict_->ok() && JudgeGets(store.get(), expected);

@@ -113,7 +113,7 @@ class Round {
 
   [[noreturn]] void Child() {
     std::unique_ptr<Store> store;
-    Tell(Store::Open(options_, scratch_.path() + "/store", &store));
+    RequireOk(Store::Open(options_, scratch_.path() + "/store", &store));
     std::vector<std::thread> writers;
     for (size_t t = 0; t < threads_; ++t) {
       writers.emplace_back([&, t] {
@@ -121,17 +121,17 @@ class Round {
         for (uint64_t n = line.issued.load() + 1;; ++n) {
           const Operations write = OperationOf(seed_, t, n);
           line.issued.store(n);
-          Tell(WriteTo(store.get(), keys_, write));
+          RequireOk(WriteTo(store.get(), keys_, write));
           line.acknowledged.store(n);
-          if (t == 0 && n % 2000 == 0) Tell(store->Flush());
-          if (t == 1 && n % 500 == 0) Tell(store->Checkpoint());
+          if (t == 0 && n % 2000 == 0) RequireOk(store->Flush());
+          if (t == 1 && n % 500 == 0) RequireOk(store->Checkpoint());
         }
       });
     }
     for (std::thread& writer : writers) writer.join();
     std::_Exit(1);
   }
-  void Tell(const Status& status) {
+  void RequireOk(const Status& status) {
     if (status.ok()) return;
     const std::string message = status.ToString();
     message.copy(progress_->message, sizeof progress_->message - 1);

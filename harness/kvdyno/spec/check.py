@@ -20,7 +20,7 @@ from kvdyno.model.image import remedy_for
 from kvdyno.model.options import line_of, parse_value, value_text
 from kvdyno.model.project import Project
 from kvdyno.model.properties import read_properties
-from kvdyno.model.units import human_bytes, told_apart
+from kvdyno.model.units import distinct_sizes, human_bytes
 from kvdyno.model.versions import SYSTEM, build_remedy, read_versions, split_version, versioned
 from kvdyno.model.words import shown, unknown
 
@@ -222,7 +222,7 @@ def check_sizes(
     """Sizes and times that cannot work at the profile's scale; `volume_axis`: the grid has volumes."""
     scaled = round(cap_bytes * profile.scale)
     if scaled < CAP_BYTES_MIN:
-        least, found = told_apart(CAP_BYTES_MIN, scaled)
+        least, found = distinct_sizes(CAP_BYTES_MIN, scaled)
         found = f"{human_bytes(cap_bytes)} x {profile.scale:g} = {found}"
         mistakes.add(("cap",), f"cap: expected at least {least} at profile {profile.name!r}, found {found}")
     phases, timeout = settings.phases, settings.timeout_seconds
