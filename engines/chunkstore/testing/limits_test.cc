@@ -7,15 +7,16 @@
 
 #include "kvdyno/base/coding.h"
 #include "kvdyno/base/crc32c.h"
+#include "kvdyno/base/testing/process.h"
 #include "kvdyno/base/testing/simulated_file_system.h"
 #include "testing/history.h"
-#include "testing/resident.h"
 #include "testing/scale.h"
 
 namespace chunkstore::testing {
 namespace {
 
 using kvdyno::Code;
+using kvdyno::testing::AnonymousBytes;
 using kvdyno::testing::Loss;
 using kvdyno::testing::SimulatedFileSystem;
 

@@ -12,13 +12,17 @@
 
 #include "kvdyno/base/clock.h"
 #include "kvdyno/base/testing/fault_file_system.h"
+#include "kvdyno/base/testing/process.h"
 #include "kvdyno/base/units.h"
 #include "testing/checkers.h"
 #include "testing/history.h"
-#include "testing/resident.h"
 
 namespace chunkstore::testing {
 namespace {
+
+using kvdyno::testing::AnonymousBytes;
+using kvdyno::testing::CachedBytes;
+using kvdyno::testing::OpenFileDescriptors;
 
 constexpr uint64_t kMiB = 1 << 20;
 

@@ -1,6 +1,6 @@
-// Cgroup: memory and I/O of the control group that this process lives in, version 1 or 2.
-// Owns the paths of the group's folders; finds them once, reads them at each sample.
-// Immutable; safe from any thread.
+// What the kernel counts for this process: /proc/self, getrusage and its control group, version 1
+// or 2, whose folders are found once and read at each sample. Owns paths alone. Immutable; safe from
+// any thread; figures cover all threads together.
 #pragma once
 
 #include <string>
@@ -11,6 +11,11 @@
 
 namespace kvdyno {
 
+// Appends io.*, cpu.*, faults.*, switches.* and memory.* as docs/formats.md defines them. What the
+// kernel does not offer is left out. `proc_self` is "/proc/self" but for tests.
+void SampleProcess(const std::string& proc_self, std::vector<Counter>* counters);
+
+// Memory and I/O of the control group that this process lives in.
 class Cgroup {
  public:
   // The group of this process; without any cgroup file system it samples nothing.

@@ -1,6 +1,7 @@
-#include "testing/resident.h"
+#include "kvdyno/base/testing/process.h"
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -9,7 +10,7 @@
 #include <fstream>
 #include <vector>
 
-namespace chunkstore::testing {
+namespace kvdyno::testing {
 namespace {
 
 // Mapping a file reads nothing in; mincore reports what is there already.
@@ -37,14 +38,15 @@ uint64_t CachedBytesOfFile(const std::string& path) {
 
 }  // namespace
 
-uint64_t AnonymousBytes() {
-  std::ifstream status("/proc/self/status");
-  for (std::string word; status >> word;) {
-    uint64_t kilobytes = 0;
-    if (word == "RssAnon:" && status >> kilobytes) return kilobytes * 1024;
-  }
-  return 0;
+uint64_t ResidentBytes() {
+  ::malloc_trim(0);
+  std::ifstream pages("/proc/self/statm");
+  uint64_t total = 0, resident = 0;
+  pages >> total >> resident;
+  return resident * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
 }
+
+uint64_t AnonymousBytes() { return ProcNumber("/proc/self/status", "RssAnon:") * 1024; }
 
 uint64_t CachedBytes(const std::string& directory) {
   uint64_t bytes = 0;
@@ -61,4 +63,13 @@ uint64_t OpenFileDescriptors() {
   return static_cast<uint64_t>(std::distance(all, end));
 }
 
-}  // namespace chunkstore::testing
+uint64_t ProcNumber(const std::string& path, const std::string& name) {
+  std::ifstream words(path);
+  uint64_t number = 0;
+  for (std::string word; !name.empty() && words >> word;) {
+    if (word == name) break;
+  }
+  return words >> number ? number : 0;
+}
+
+}  // namespace kvdyno::testing
