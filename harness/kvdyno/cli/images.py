@@ -38,7 +38,7 @@ from .app import (
     words,
 )
 from .engines import ExperimentRunnerOption
-from .layout import harmless, plain_table
+from .pages.shapes import harmless, plain_table
 
 images = typer.Typer(no_args_is_help=True, rich_markup_mode="markdown")
 app.add_typer(images, name="images", rich_help_panel="This machine", help="Build or list engines' images.")

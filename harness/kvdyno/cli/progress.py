@@ -18,10 +18,36 @@ from kvdyno.model.record import Record
 from kvdyno.runner import Progress
 
 from .app import say_waiting
-from .forecast import Forecast
-from .layout import counted, harmless
+from .pages.shapes import counted, harmless
 
 _BAR_CELLS = 24
+
+
+class Forecast:
+    """The work ahead, in expected seconds: runs, and the loads that they need first.
+
+    How long it will still take is what the plan expects of it, at the pace of what is done.
+    """
+
+    def __init__(self, todo: Sequence[Run]) -> None:
+        datasets = {run.dataset.identity: run.dataset for run in todo if run.dataset}
+        self._runs = {(run.point.identity, run.repetition): run.point.expected_seconds for run in todo}
+        self._loads = {identity: dataset.expected_seconds for identity, dataset in datasets.items()}
+        self._expected = self._spent = 0.0
+
+    def ended(self, record: Record, *, seconds: float) -> None:
+        """A run or a load took `seconds`. After a run, its dataset needs no load any more."""
+        expected = self._runs.pop((record.point.identity, record.repetition), None)
+        if expected is None:
+            expected = self._loads.pop(record.point.identity, 0.0)
+        self._loads.pop(record.point.dataset or "", None)
+        self._expected += expected
+        self._spent += seconds
+
+    def seconds_left(self, *, current: float) -> float:
+        """Seconds that the whole sweep still takes, when what runs now has run for `current` seconds."""
+        pace = self._spent / self._expected if self._expected else 1.0
+        return max(0.0, pace * (sum(self._runs.values()) + sum(self._loads.values())) - current)
 
 
 class SweepDisplay:

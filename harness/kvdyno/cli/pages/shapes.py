@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
+import os
 import re
+from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
@@ -37,3 +40,14 @@ def hanging(console: Console, mark: str, text: str | Text, *, style: str = "", w
 def counted(number: int, noun: str) -> str:
     """ "1 run", "8 runs"."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def relative(path: Path) -> str:
+    """As seen from here, unless it is elsewhere."""
+    shown = os.path.relpath(path)
+    return str(path) if shown.startswith("..") else shown
+
+
+def silent() -> Console:
+    """A console that shows nothing, for JSON output."""
+    return Console(file=io.StringIO())

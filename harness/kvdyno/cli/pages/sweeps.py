@@ -1,11 +1,8 @@
-"""How plans and sweeps look, in a terminal of 80 columns and as JSON."""
+"""Pages of plans and sweeps: the experiments, what a plan would run, what a sweep found, where it is."""
 
 from __future__ import annotations
 
-import io
-import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -20,15 +17,10 @@ from kvdyno.pipeline import Reuse
 from kvdyno.plan import Estimate
 from kvdyno.spec import ExperimentSummary
 
-from .layout import counted, hanging, harmless, plain_table
+from .shapes import counted, hanging, harmless, plain_table, relative
 
 #: From this width on, intervals of the values themselves are shown beside those of the ratios.
 _WIDE = 110
-
-
-def silent() -> Console:
-    """A console that shows nothing, for JSON output."""
-    return Console(file=io.StringIO())
 
 
 def experiments_text(known: Sequence[ExperimentSummary]) -> str:
@@ -237,9 +229,3 @@ def places(console: Console, paths: ReportPaths) -> None:
         for folder in sorted({path.parent for path in files}):
             console.print(f"{name + ':':<9}{relative(folder)}", soft_wrap=True)
     console.print(f"{'report:':<9}{relative(paths.html)}", soft_wrap=True)
-
-
-def relative(path: Path) -> str:
-    """As seen from here, unless it is elsewhere."""
-    shown = os.path.relpath(path)
-    return str(path) if shown.startswith("..") else shown

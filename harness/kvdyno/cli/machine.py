@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Annotated
 
 import typer
+from rich.text import Text
 
 from kvdyno import pipeline
+from kvdyno.doctor import Finding
 from kvdyno.errors import HostError
 
-from . import pages
 from .app import (
     DataOption,
     JsonOption,
@@ -23,6 +25,9 @@ from .app import (
     project,
     say_waiting,
 )
+from .pages.shapes import hanging
+
+_LEVEL_STYLE = {"ok": "green", "warn": "yellow", "bad": "bold red"}
 
 
 @app.command(rich_help_panel="This machine")
@@ -35,13 +40,21 @@ def doctor(runner: RunnerOption = "local", data: DataOption = None, json: JsonOp
     if json:
         print_json([asdict(finding) for finding in found])
     else:
-        pages.findings(console, found)
+        _print_findings(found)
     bad = [finding for finding in found if finding.level == "bad"]
     if bad:
         raise HostError(
             f"not fit to measure: {', '.join(finding.what for finding in bad)}",
             remedy="; ".join(dict.fromkeys(finding.remedy for finding in bad)),
         )
+
+
+def _print_findings(found: Sequence[Finding]) -> None:
+    for finding in found:
+        text = Text.assemble((f"{finding.what}: ", "bold"), finding.found)
+        if finding.remedy:
+            text.append(f"\nremedy: {finding.remedy}")
+        hanging(console, finding.level, text, style=_LEVEL_STYLE[finding.level], width=4)
 
 
 @app.command(rich_help_panel="This machine")

@@ -1,4 +1,4 @@
-"""Commands that look: show, compare, describe."""
+"""Commands that show what there is: show, compare, describe."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from kvdyno.model.record import Record
 from kvdyno.model.words import nearest, unknown
 from kvdyno.store import RunStore
 
-from . import pages
 from .app import JsonOption, ResultsOption, RunnerOption, app, console, print_json, project, warn_of
+from .pages.engines import driver_page, engine_document, engine_page, metrics_page
+from .pages.records import comparison, record_page, records_table
 
 
 @app.command(rich_help_panel="Look")
@@ -62,9 +63,9 @@ def show(
             f"no record matches {run!r}", where=str(here.runs), remedy="`kvdyno show` lists the records"
         )
     elif len(chosen) == 1:
-        pages.record_page(console, chosen[0], store.run_dir(chosen[0]))
+        record_page(console, chosen[0], store.run_dir(chosen[0]))
     else:
-        pages.records_table(console, chosen)
+        records_table(console, chosen)
 
 
 def _is_meant(record: Record, text: str) -> bool:
@@ -112,7 +113,7 @@ def compare(
     if json:
         print_json(_rows(compared.rows))
     else:
-        pages.comparison(console, compared, metric=metric, phase=phase)
+        comparison(console, compared, metric=metric, phase=phase)
 
 
 @app.command(rich_help_panel="Look")
@@ -141,10 +142,10 @@ def describe(
     if engine not in found:
         raise UsageError(unknown("engine", engine, found), where="kvdyno describe", remedy="kvdyno engines")
     if json:
-        print_json(pages.engine_document(found[engine]))
+        print_json(engine_document(found[engine]))
     elif metrics:
-        pages.metrics_page(console, found[engine])
+        metrics_page(console, found[engine])
     elif driver:
-        pages.driver_page(console, found[engine])
+        driver_page(console, found[engine])
     else:
-        pages.engine_page(console, found[engine])
+        engine_page(console, found[engine])

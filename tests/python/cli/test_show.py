@@ -13,7 +13,7 @@ import pytest
 from fakes.engines import engine, option
 from rich.console import Console
 
-from kvdyno.cli.pages import engine_page
+from kvdyno.cli.pages.engines import engine_page
 from kvdyno.model.engine import Preset
 
 from .conftest import TINY, Checkout
