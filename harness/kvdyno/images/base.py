@@ -16,7 +16,7 @@ import requests
 from docker.errors import DockerException, ImageNotFound
 
 from kvdyno.errors import HostError
-from kvdyno.model.docker_engine import connect, run_once
+from kvdyno.host.docker_engine import connect, run_once
 from kvdyno.model.project import Project
 
 #: From a registry, and made without one.

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kvdyno.errors import EngineError, SpecError
+from kvdyno.host.external import chosen_engine
 from kvdyno.model.axes import DEVICE, FULL_SPEED, OWNED_PROPERTIES, WORKLOAD, axis_of, axis_words
 from kvdyno.model.engine import Engine, OptionDescription
 from kvdyno.model.experiment import AxisValue, EngineChoice, Profile
-from kvdyno.model.external import chosen_engine
 from kvdyno.model.image import remedy_for
 from kvdyno.model.options import line_of, parse_value, value_text
 from kvdyno.model.project import Project

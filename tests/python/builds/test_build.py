@@ -19,8 +19,9 @@ from kvdyno.builds import (
     wanted_without_version,
 )
 from kvdyno.errors import EngineError, HostError, SpecError, UsageError
+from kvdyno.host.libraries import prefix_of
 from kvdyno.model.project import Project
-from kvdyno.model.versions import prefix_of, read_versions
+from kvdyno.model.versions import read_versions
 
 from .fixtures import Heard, crate, list_versions, make_checkout
 

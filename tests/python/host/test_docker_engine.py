@@ -13,9 +13,9 @@ from docker import DockerClient
 from fakes.containers import make_image
 
 from kvdyno.errors import HostError
-from kvdyno.model import docker_engine
-from kvdyno.model.docker_engine import connect, run_once
-from kvdyno.model.owner import LABEL_OWNER
+from kvdyno.host import docker_engine
+from kvdyno.host.docker_engine import connect, run_once
+from kvdyno.host.owner import LABEL_OWNER
 from kvdyno.runner.cage import wait_until
 from kvdyno.runner.warden import remove_leftover_containers
 
@@ -88,7 +88,7 @@ class TestRunOnce:
 
 _RUN_AND_HANG = """\
 import sys
-from kvdyno.model.docker_engine import connect, run_once
+from kvdyno.host.docker_engine import connect, run_once
 run_once(connect(), sys.argv[1], ["sleep", "600"])
 """
 

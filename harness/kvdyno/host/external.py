@@ -6,9 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from kvdyno.errors import EngineError
-
-from .build import build_sha256
-from .engine import (
+from kvdyno.model.engine import (
     BuildIdentity,
     DriverIdentity,
     Engine,
@@ -18,8 +16,10 @@ from .engine import (
     OptionType,
     Preset,
 )
-from .experiment import EngineChoice
-from .words import unknown
+from kvdyno.model.experiment import EngineChoice
+from kvdyno.model.words import unknown
+
+from .build import build_sha256
 
 _CAVEATS = (
     "zipfian folds its draws by a hash: with a skew other than 0.99 the hot keys are far less hot",

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kvdyno.model import build
-from kvdyno.model.build import build_sha256
+from kvdyno.host import build
+from kvdyno.host.build import build_sha256
 
 
 def test_where_a_library_is_does_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
