@@ -5,26 +5,36 @@ from __future__ import annotations
 import functools
 import os
 import platform
+import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, ValidationError, model_validator
-from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from kvdyno.errors import EngineError, SpecError, UsageError
+from kvdyno.errors import EngineError, UsageError
 
+from .document import read_document
 from .engine import Frozen
 from .project import Project
+from .reading import read_form
 from .units import parse_bytes
-from .words import unknown
+from .words import shown, unknown
 
 #: The distribution's package, as a version.
 SYSTEM = "system"
 #: Environment variable: `system` makes bare names mean packages, whatever versions.yaml lists.
 DEFAULTS = "KVDYNO_VERSIONS"
+
+
+def _sha256(text: str) -> str:
+    if not re.fullmatch("[0-9a-f]{64}", text):
+        raise ValueError(f"expected 64 hexadecimal digits, found {shown(text)}")
+    return text
+
+
 Bytes = Annotated[int, BeforeValidator(parse_bytes), Field(gt=0)]
+Sha256 = Annotated[str, AfterValidator(_sha256)]
 
 
 class Archive(Frozen):
@@ -50,7 +60,7 @@ class Version(Frozen):
     """One version: its archive with SHA-256, and what building it takes. `cpu_minutes` counts one core."""
 
     archive: Archive
-    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    sha256: Sha256
     cpu_minutes: Annotated[float, Field(gt=0)]
     disk: Bytes
 
@@ -167,22 +177,5 @@ def versions_file(project: Project) -> Path:
 
 @functools.lru_cache(maxsize=8)
 def _parsed(path: Path, _modified_ns: int) -> Versions:
-    try:
-        document = YAML(typ="safe", pure=True).load(path)
-        return Versions.model_validate({"libraries": _texts(document or {})})
-    except ValidationError as errors:
-        found = (f"{'.'.join(map(str, each['loc'][1:]))}: {each['msg']}" for each in errors.errors())
-        raise SpecError("; ".join(found), where=str(path)) from None
-    except (YAMLError, OSError, ValueError, TypeError, AttributeError) as error:
-        problem = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise SpecError(f"cannot be read: {problem}", where=str(path)) from None
-
-
-def _texts(node: Any) -> Any:
-    """Keys as texts: YAML reads a version like 1.23 as a number, and 1.20 as another one."""
-    if isinstance(node, dict):
-        for key in node:
-            if not isinstance(key, str):
-                raise ValueError(f"expected {key!r} in quotes: versions are texts")
-        return {key: _texts(value) for key, value in node.items()}
-    return node
+    document = read_document(path, keys_are_texts=True)
+    return read_form(document.below("libraries"), Versions) if document.data else Versions()

@@ -14,6 +14,7 @@ from pathlib import Path
 from kvdyno.errors import EngineError, SpecError
 from kvdyno.host.external import chosen_engine
 from kvdyno.model.axes import DEVICE, FULL_SPEED, OWNED_PROPERTIES, WORKLOAD, axis_of, axis_words
+from kvdyno.model.document import Mistakes, Place
 from kvdyno.model.engine import Engine, OptionDescription
 from kvdyno.model.experiment import AxisValue, EngineChoice, Profile
 from kvdyno.model.image import remedy_for
@@ -24,7 +25,6 @@ from kvdyno.model.units import distinct_sizes, human_bytes
 from kvdyno.model.versions import SYSTEM, build_remedy, read_versions, split_version, versioned
 from kvdyno.model.words import shown, unknown
 
-from .document import Mistakes, Place
 from .form import EngineForm
 from .option_names import option_hint, owners_of_option
 from .profiles import Settings

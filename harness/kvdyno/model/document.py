@@ -15,8 +15,9 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError, YAMLWarning
 from ruamel.yaml.scalarbool import ScalarBoolean
 
 from kvdyno.errors import SpecError
-from kvdyno.model.units import human_bytes
-from kvdyno.model.words import shown
+
+from .units import human_bytes
+from .words import shown
 
 Place = tuple[str | int, ...]
 
@@ -52,9 +53,11 @@ class Document:
         return Document(self.path, {key: self.data}, {(): 1, **lines})
 
 
-def read_document(path: Path) -> Document:
+def read_document(path: Path, *, keys_are_texts: bool = False) -> Document:
     """Read a YAML file. Raises SpecError with file and line when it cannot be read or is not YAML, or when it
     holds more than a person writes: aliases in aliases stand for billions of values.
+
+    `keys_are_texts` refuses keys that YAML reads as something else, such as a version 1.20, the number 1.2.
     """
     text = _read_text(path)
     try:
@@ -69,7 +72,7 @@ def read_document(path: Path) -> Document:
         # The parser trips over tags on values of another kind.
         problem = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise SpecError(f"not YAML: {problem}", where=str(path)) from None
-    reading = _Reading(path)
+    reading = _Reading(path, keys_are_texts=keys_are_texts)
     return Document(path, reading.plain(tree), reading.lines)
 
 
@@ -88,9 +91,7 @@ def _read_text(path: Path) -> str:
         raise SpecError(found, where=f"{path}:{line}", remedy="save the file as UTF-8") from None
     if len(content) > _BYTES_MAX:
         most = human_bytes(_BYTES_MAX)
-        raise SpecError(
-            f"expected at most {most}, found more", where=str(path), remedy="split the experiment"
-        )
+        raise SpecError(f"expected at most {most}, found more", where=str(path), remedy="split the file")
     return text
 
 
@@ -137,9 +138,10 @@ def _tag_of(node: Any) -> str | None:
 class _Reading:
     """Makes plain data of ruamel's tree, and notes the lines. An alias counts each time that it is used."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, keys_are_texts: bool) -> None:
         self.lines: dict[Place, int] = {(): 1}
         self._path = path
+        self._keys_are_texts = keys_are_texts
         self._values = 0
 
     def plain(self, node: Any, *, place: Place = ()) -> Any:
@@ -169,6 +171,8 @@ class _Reading:
         plain: dict[str, Any] = {}
         for key, value in node.items():
             inside = (*place, str(key))
+            if self._keys_are_texts and not isinstance(key, str):
+                self._refuse(inside, f"expected a text as key, found {key}", "put the key in quotes")
             name = self._text(str(key), inside)
             if name in plain:
                 self._refuse(inside, f"key {shown(name)} stands here twice", "remove one of the two")

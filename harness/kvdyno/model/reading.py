@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar, get_args, get_origin
+from typing import Annotated, Any, TypeVar, get_args, get_origin
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, BeforeValidator, ValidationError
 from pydantic_core import ErrorDetails
 
-from kvdyno.model.words import shown, unknown
-
 from .document import Document, Mistakes, Place
+from .options import value_text
+from .words import shown, unknown
 
 FormT = TypeVar("FormT", bound=BaseModel)
+
+
+def _text(value: Any) -> Any:
+    return value_text(value) if isinstance(value, (bool, int, float)) else value
+
+
+#: A text; of a number or a truth value, the text that stands for it.
+Text = Annotated[str, BeforeValidator(_text)]
 
 _EXPECTED = {
     "string_type": "a text",
