@@ -52,11 +52,11 @@ lint: venv  ## Check formats, lints, types, layers and words
 	@git ls-files 'engines/*.cc' 'engines/*.h' | xargs .venv/bin/clang-format --dry-run -Werror
 
 tidy: venv build/build.ninja  ## Search the C++ sources for mistakes with clang-tidy (minutes)
-	@git ls-files 'engines/*.cc' | grep -v -e _test.cc -e /conformance/ -e /testing/ -e /trust/ -e /python/ | \
+	@git ls-files 'engines/*.cc' | grep -v -e _test.cc -e /conformance/ -e /testing/ -e /python/ | \
 	  xargs -P $(JOBS) -n 4 .venv/bin/clang-tidy -p build --quiet 2>/dev/null
 
 locks: venv build/build.ninja  ## Check with clang that what locks guard is used under them
-	@git ls-files 'engines/base/*.cc' 'engines/chunkstore/*.cc' | grep -v -e _test.cc -e /testing/ -e /trust/ -e /fuzz/ -e /python/ | \
+	@git ls-files 'engines/base/*.cc' 'engines/chunkstore/*.cc' | grep -v -e _test.cc -e /testing/ -e /fuzz/ -e /python/ | \
 	  xargs -P $(JOBS) -n 4 .venv/bin/clang-tidy -p build --quiet --checks='-*,clang-diagnostic-thread-safety*,modernize-use-override' \
 	    --extra-arg=-Wthread-safety --extra-arg=-Wno-deprecated-declarations 2>/dev/null
 
@@ -86,7 +86,7 @@ aarch64: packages  ## Build the chunk store for aarch64 and run its tests under 
 	@cmake --preset aarch64 --log-level=WARNING >/dev/null
 	@cmake --build build-aarch64 -j $(JOBS) --target chunkstore-tests base_test
 	@ctest --test-dir build-aarch64 --output-on-failure -j $(JOBS) -R '^(chunkstore\.|Crc32c\.)' \
-	  -E '^chunkstore\.(fuzz|trust|package)|MemoryFollowsTheResidentSet'
+	  -E '^chunkstore\.(fuzz|guarantees|package)|MemoryFollowsTheResidentSet'
 
 bench-driver: build  ## Measure the driver's own cost beside the engines' (nothing else may run)
 	@$(PY) engines/driver/bench/bench_driver.py --binaries build/bin

@@ -84,7 +84,7 @@ venv() {
 }
 
 why_no_engine() {  # why no Docker Engine answers; nothing if one does
-  { .venv/bin/python -c 'from kvdyno.model.docker_engine import connect; connect()' 2>&1 || true; } |
+  { .venv/bin/python -c 'from kvdyno.host.docker_engine import connect; connect()' 2>&1 || true; } |
     sed -n 's/^kvdyno.errors.[A-Za-z]*: //p'
 }
 

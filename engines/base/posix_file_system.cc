@@ -6,9 +6,7 @@
 #include <cstdio>
 
 #include "kvdyno/base/file_system.h"
-#include "posix_error.h"
 #include "posix_files.h"
-#include "posix_lock.h"
 #include "posix_reads.h"
 
 namespace kvdyno {

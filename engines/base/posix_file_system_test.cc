@@ -14,13 +14,13 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "kvdyno/base/file_system.h"
+#include "kvdyno/base/testing/process.h"
 
 namespace kvdyno {
 namespace {
@@ -151,19 +151,6 @@ TEST_P(ReadAndWrite, ReadsTogetherAsOneByOne) {
   }
 }
 
-// A number that /proc gives; 0 if it does not.
-uint64_t ProcNumber(const std::string& path, const std::string& name) {
-  std::ifstream lines(path);
-  for (std::string word; lines >> word;) {
-    if (!name.empty() && word != name) continue;
-    uint64_t number = 0;
-    if (name.empty()) return std::stoull(word);
-    lines >> number;
-    return number;
-  }
-  return 0;
-}
-
 // The answers are the same if each is read in turn: only the count of calls shows the difference.
 TEST_F(PosixFileSystemTest, ReadsTogetherWithoutACallForEach) {
   aio_context_t queue = 0;
@@ -179,10 +166,10 @@ TEST_F(PosixFileSystemTest, ReadsTogetherWithoutACallForEach) {
   for (size_t i = 0; i < 32; ++i) {
     reads.push_back({file.get(), i * kBlock, kBlock, buffer.data() + i * kBlock, 0, Status::Ok()});
   }
-  const uint64_t before = ProcNumber("/proc/thread-self/io", "syscr:");
+  const uint64_t before = testing::ProcNumber("/proc/thread-self/io", "syscr:");
   if (before == 0) GTEST_SKIP() << "this kernel counts no calls";
   files_->ReadTogether(&reads);
-  EXPECT_LT(ProcNumber("/proc/thread-self/io", "syscr:") - before, 16u);
+  EXPECT_LT(testing::ProcNumber("/proc/thread-self/io", "syscr:") - before, 16u);
   EXPECT_EQ(std::memcmp(buffer.data(), written.data(), 32 * kBlock), 0);
 }
 
@@ -196,7 +183,7 @@ TEST_F(PosixFileSystemTest, FailedSubmissionsGiveTheirQueueBack) {
   char* const nowhere = reinterpret_cast<char*>(uintptr_t{1} << 63);
   constexpr uint64_t kCalls = 500;
   const std::string queued = "/proc/sys/fs/aio-nr";  // of all processes
-  const uint64_t before = ProcNumber(queued, "");
+  const uint64_t before = testing::ProcNumber(queued, "");
   for (uint64_t i = 0; i < kCalls; ++i) {
     std::vector<FileRead> reads(2);
     for (FileRead& read : reads) read = {file.get(), 0, kBlock, nowhere, 0, Status::Ok()};
@@ -204,7 +191,7 @@ TEST_F(PosixFileSystemTest, FailedSubmissionsGiveTheirQueueBack) {
     ASSERT_FALSE(reads[0].status.ok());
     ASSERT_FALSE(reads[1].status.ok());
   }
-  EXPECT_LT(ProcNumber(queued, ""), before + kCalls * 32 / 2);
+  EXPECT_LT(testing::ProcNumber(queued, ""), before + kCalls * 32 / 2);
 }
 
 TEST_F(PosixFileSystemTest, ThreadsReadTogetherBesideEachOther) {

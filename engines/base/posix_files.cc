@@ -1,20 +1,35 @@
 #include "posix_files.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <bit>
+#include <system_error>
 #include <vector>
-
-#include "posix_error.h"
 
 namespace kvdyno {
 namespace {
 
 constexpr mode_t kFileMode = 0644;
 constexpr size_t kZerosAtOnce = size_t{1} << 20;
+
+Code Meaning(int error) {
+  switch (error) {
+    case ENOENT:
+      return Code::kNotFound;
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+      return Code::kNoSpace;
+    case EROFS:
+      return Code::kReadOnly;
+    default:
+      return Code::kIoError;
+  }
+}
 
 // Offset, length and address.
 bool Aligned(uint64_t offset, size_t length, const char* address, size_t alignment) {
@@ -41,7 +56,62 @@ Status SyncFailedBefore(const std::string& path) {
   return Status::IoError("sync " + path + ": expected a file without a failed sync before");
 }
 
+class PosixDirectoryLock final : public DirectoryLock {
+ public:
+  explicit PosixDirectoryLock(Descriptor file) : file_(std::move(file)), owner_(::getpid()) {}
+  // A forked child shares the lock: its copy must not release it, and the owner's release must not
+  // wait for the child.
+  ~PosixDirectoryLock() override {
+    if (::getpid() == owner_) ::flock(file_.get(), LOCK_UN);
+  }
+
+ private:
+  const Descriptor file_;
+  const pid_t owner_;
+};
+
+// The process id in the file, or a phrase if there is none.
+std::string Holder(const Descriptor& file) {
+  char text[24];
+  const ssize_t length = ::pread(file.get(), text, sizeof text, 0);
+  const std::string_view all(text, length > 0 ? static_cast<size_t>(length) : 0);
+  const std::string_view digits = all.substr(0, all.find('\n'));
+  if (digits.empty() || digits.find_first_not_of("0123456789") != std::string_view::npos) {
+    return "another process";
+  }
+  const std::string holder = "process " + std::string(digits);
+  return digits == std::to_string(::getpid()) ? "this same " + holder : holder;
+}
+
+// For messages only: a full disk must not keep a store from being opened.
+void NameHolder(const Descriptor& file) {
+  const std::string text = std::to_string(::getpid()) + "\n";
+  if (::ftruncate(file.get(), 0) != 0) return;
+  [[maybe_unused]] const ssize_t written = ::pwrite(file.get(), text.data(), text.size(), 0);
+}
+
+// False with errno.
+bool TryLock(const Descriptor& file, int operation) {
+  return Uninterrupted([&] { return ::flock(file.get(), operation | LOCK_NB); }) == 0;
+}
+
+Descriptor OpenLock(const std::string& path, int flags) {
+  return Descriptor(
+      Uninterrupted([&] { return ::open(path.c_str(), flags | O_CLOEXEC, kFileMode); }));
+}
+
 }  // namespace
+
+Status ErrnoStatus(std::string_view call, const std::string& path, int error) {
+  std::string message(call);
+  message.append(" ").append(path).append(": ");
+  message.append(std::generic_category().message(error));
+  return {Meaning(error), std::move(message)};
+}
+
+Status ErrnoStatus(std::string_view call, const std::string& path, uint64_t offset, int error) {
+  return ErrnoStatus(call, path + " at offset " + std::to_string(offset), error);
+}
 
 Descriptor OpenMaybeDirect(const std::string& path, int flags, bool* direct) {
   const auto open = [&](int extra) {
@@ -213,6 +283,39 @@ Status AllocateHoles(const std::string& path, const Descriptor& file, size_t siz
   // Where this is unsupported, creation has written every block.
   if (errno == EOPNOTSUPP || errno == ENOSYS) return Status::Ok();
   return ErrnoStatus("fallocate", path, errno);
+}
+
+Status LockDirectory(const std::string& directory, std::unique_ptr<DirectoryLock>* lock) {
+  const std::string path = directory + "/LOCK";
+  Descriptor file = OpenLock(path, O_RDWR | O_CREAT);
+  // Read-only media: an existing file can be locked all the same.
+  const bool read_only = !file.open() && errno == EROFS;
+  if (read_only) file = OpenLock(path, O_RDONLY);
+  if (!file.open()) return ErrnoStatus("open", path, read_only ? EROFS : errno);
+  if (!TryLock(file, LOCK_EX)) {
+    if (errno != EWOULDBLOCK) return ErrnoStatus("flock", path, errno);
+    const std::string user = TryLock(file, LOCK_SH) ? "a reader" : Holder(file);
+    return Status::Busy("lock " + path + ": expected no other user, got " + user);
+  }
+  if (!read_only) NameHolder(file);
+  *lock = std::make_unique<PosixDirectoryLock>(std::move(file));
+  return Status::Ok();
+}
+
+Status LockDirectoryShared(const std::string& directory, std::unique_ptr<DirectoryLock>* lock) {
+  const std::string path = directory + "/LOCK";
+  Descriptor file = OpenLock(path, O_RDONLY);
+  if (!file.open() && errno == ENOENT) {
+    lock->reset();
+    return Status::Ok();
+  }
+  if (!file.open()) return ErrnoStatus("open", path, errno);
+  if (!TryLock(file, LOCK_SH)) {
+    if (errno != EWOULDBLOCK) return ErrnoStatus("flock", path, errno);
+    return Status::Busy("lock " + path + ": expected no writer, got " + Holder(file));
+  }
+  *lock = std::make_unique<PosixDirectoryLock>(std::move(file));
+  return Status::Ok();
 }
 
 }  // namespace kvdyno

@@ -1,11 +1,12 @@
-// The POSIX file system's open files: for reading, for writing, mapped.
-// Owns descriptors and mappings; knows nothing of names beyond its messages. Thread safety: as the
-// interfaces in file_system.h say.
+// The POSIX file system's open files, for reading, for writing, mapped; the lock on a directory;
+// what an errno of theirs means to a store. Owns descriptors and mappings; knows nothing of names
+// beyond its messages. Thread safety: as the interfaces in file_system.h say.
 #pragma once
 
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -14,8 +15,23 @@
 #include <utility>
 
 #include "kvdyno/base/file_system.h"
+#include "kvdyno/base/status.h"
 
 namespace kvdyno {
+
+// "pread /x/12.seg at offset 4096: Input/output error".
+Status ErrnoStatus(std::string_view call, const std::string& path, int error);
+Status ErrnoStatus(std::string_view call, const std::string& path, uint64_t offset, int error);
+
+// Repeats a system call that a signal interrupted.
+template <typename Call>
+auto Uninterrupted(const Call& call) {
+  decltype(call()) result;
+  do {
+    result = call();
+  } while (result == -1 && errno == EINTR);
+  return result;
+}
 
 // A file descriptor; closed when destroyed.
 class Descriptor {
@@ -102,5 +118,11 @@ class PosixMappedFile final : public MappedFile {
 Status AllocateZeros(const std::string& path, const Descriptor& file, size_t size);
 // Allocates what blocks an existing file lacks; its content stays.
 Status AllocateHoles(const std::string& path, const Descriptor& file, size_t size);
+
+// The lock is flock on the directory's file LOCK, in which the holder's process id stands.
+// Busy when any other open of the file holds it, of this process or another.
+Status LockDirectory(const std::string& directory, std::unique_ptr<DirectoryLock>* lock);
+// Busy when it is held exclusively. Null if there is no file.
+Status LockDirectoryShared(const std::string& directory, std::unique_ptr<DirectoryLock>* lock);
 
 }  // namespace kvdyno

@@ -3,7 +3,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "posix_error.h"
 #include "posix_files.h"
 
 namespace kvdyno {

@@ -36,10 +36,10 @@ class Events : public DriverFixture {
   }
 
   // From the first call of this name on: the engine adds the event, once.
-  void TellAt(const std::string& wanted, Event event) {
-    engine_.hook = [this, wanted, event, told = false](std::string_view call,
-                                                       std::string_view) mutable {
-      if (call == wanted && !std::exchange(told, true)) {
+  void AddEventAt(const std::string& wanted, Event event) {
+    engine_.hook = [this, wanted, event, added = false](std::string_view call,
+                                                        std::string_view) mutable {
+      if (call == wanted && !std::exchange(added, true)) {
         event.begin_ns = NowNs();
         engine_.events.Add(event);
       }
@@ -49,7 +49,7 @@ class Events : public DriverFixture {
 };
 
 TEST_F(Events, BelongToThePhaseInWhichTheyBegan) {
-  TellAt("settle", {.kind = "flush", .duration_ns = 2'500'000, .cause = "asked"});
+  AddEventAt("settle", {.kind = "flush", .duration_ns = 2'500'000, .cause = "asked"});
   ASSERT_EQ(Drive({"-load", "-run"}, {"recordcount=10", "operationcount=10"}), 0);
   EXPECT_EQ(OutcomeJson()["events"], "events.csv");
   const std::vector<Row> rows = RowsOf("flush");
@@ -62,7 +62,7 @@ TEST_F(Events, BelongToThePhaseInWhichTheyBegan) {
 }
 
 TEST_F(Events, WhatIsReportedOnceTheStoreIsClosedIsKept) {
-  TellAt("close", {.kind = "stall", .state = "stop", .cause = "level0", .ended = false});
+  AddEventAt("close", {.kind = "stall", .state = "stop", .cause = "level0", .ended = false});
   ASSERT_EQ(Drive({"-load"}, {"recordcount=10"}), 0);
   const std::vector<Row> rows = RowsOf("stall");
   ASSERT_EQ(rows.size(), 1u);
@@ -71,11 +71,11 @@ TEST_F(Events, WhatIsReportedOnceTheStoreIsClosedIsKept) {
 }
 
 TEST_F(Events, AFailedRunLeavesThemToo) {
-  TellAt("open", {.kind = "tuning"});
-  const auto tell = engine_.hook;
-  engine_.hook = [tell](std::string_view call, std::string_view key) {
-    const Status told = tell(call, key);
-    return call == "insert" ? Status::IoError("disk on fire") : told;
+  AddEventAt("open", {.kind = "tuning"});
+  const auto add = engine_.hook;
+  engine_.hook = [add](std::string_view call, std::string_view key) {
+    const Status added = add(call, key);
+    return call == "insert" ? Status::IoError("disk on fire") : added;
   };
   ASSERT_EQ(Drive({"-load"}, {"recordcount=10"}), 2);
   ASSERT_EQ(RowsOf("tuning").size(), 1u);

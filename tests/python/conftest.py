@@ -11,7 +11,7 @@ from docker import DockerClient
 from fakes.containers import PrivateEngine, private_engine
 
 from kvdyno.errors import HostError
-from kvdyno.model.docker_engine import connect
+from kvdyno.host.docker_engine import connect
 
 # Tests need what set-up installs, not versions that take minutes to build.
 os.environ["KVDYNO_VERSIONS"] = "system"

@@ -103,10 +103,10 @@ void Tuner::TurnThreadsAndRate(const tuners::AdocDecision& decision) {
     threads_ = knobs_.threads;
     delayed_write_bytes_per_s_ = knobs_.delayed_write_bytes_per_s;
   }
-  Tell("threads", decision.threads, begin_ns, static_cast<uint64_t>(before.threads),
-       static_cast<uint64_t>(wanted.threads), done);
-  Tell("delayed_write_rate", decision.delayed_write, begin_ns, before.delayed_write_bytes_per_s,
-       wanted.delayed_write_bytes_per_s, done);
+  AddEvent("threads", decision.threads, begin_ns, static_cast<uint64_t>(before.threads),
+           static_cast<uint64_t>(wanted.threads), done);
+  AddEvent("delayed_write_rate", decision.delayed_write, begin_ns, before.delayed_write_bytes_per_s,
+           wanted.delayed_write_bytes_per_s, done);
 }
 
 void Tuner::TurnBatch(const tuners::AdocDecision& decision) {
@@ -119,11 +119,11 @@ void Tuner::TurnBatch(const tuners::AdocDecision& decision) {
   const uint64_t begin_ns = NowNs();
   const rocksdb::Status done = db_->SetOptions(values);
   if (done.ok()) batch_ = knobs_.batch = wanted;
-  Tell("batch", decision.batch, begin_ns, before, wanted, done);
+  AddEvent("batch", decision.batch, begin_ns, before, wanted, done);
 }
 
-void Tuner::Tell(const char* knob, AdocReason reason, uint64_t begin_ns, uint64_t from, uint64_t to,
-                 const rocksdb::Status& done) {
+void Tuner::AddEvent(const char* knob, AdocReason reason, uint64_t begin_ns, uint64_t from,
+                     uint64_t to, const rocksdb::Status& done) {
   if (reason == AdocReason::kNone) return;
   (done.ok() ? actions_[static_cast<size_t>(reason)] : failures_)++;
   events_->Add({.kind = "tuning",

@@ -52,8 +52,8 @@ class Tuner {
   void Apply(const tuners::AdocDecision& decision);
   void TurnThreadsAndRate(const tuners::AdocDecision& decision);
   void TurnBatch(const tuners::AdocDecision& decision);
-  void Tell(const char* knob, tuners::AdocReason reason, uint64_t begin_ns, uint64_t from,
-            uint64_t to, const rocksdb::Status& done);
+  void AddEvent(const char* knob, tuners::AdocReason reason, uint64_t begin_ns, uint64_t from,
+                uint64_t to, const rocksdb::Status& done);
 
   const Settings settings_;
   const std::shared_ptr<Signals> signals_;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "check/run_file.h"
+#include "check/sorted_run_file.h"
 #include "funk/warmth.h"
 #include "kvdyno/base/hash.h"
 #include "manifest/file.h"
@@ -18,10 +18,10 @@ constexpr uint64_t kProgressBytes = uint64_t{8} << 20;
 constexpr size_t kMaxProblems = 1000;
 
 // Walks one run and reports what is wrong with it.
-class RunCheck {
+class SortedRunCheck {
  public:
-  RunCheck(const RunFile& run, const RunToCheck& expected, const ManifestState& state,
-           const std::string& path, CheckReport* report)
+  SortedRunCheck(const SortedRunFile& run, const SortedRunToCheck& expected,
+                 const ManifestState& state, const std::string& path, CheckReport* report)
       : run_(run), expected_(expected), state_(state), path_(path), report_(report) {}
 
   Version Walk() {
@@ -97,8 +97,8 @@ class RunCheck {
     if (report_->problems.size() < kMaxProblems) report_->problems.push_back(std::move(line));
   }
 
-  const RunFile& run_;
-  const RunToCheck& expected_;
+  const SortedRunFile& run_;
+  const SortedRunToCheck& expected_;
   const ManifestState& state_;
   const std::string& path_;
   CheckReport* report_;
@@ -178,8 +178,8 @@ void CheckRing(kvdyno::FileSystem* files, const std::string& directory, const Ma
 
 }  // namespace
 
-std::vector<RunToCheck> RunsOf(const ManifestState& state) {
-  std::vector<RunToCheck> runs;
+std::vector<SortedRunToCheck> RunsOf(const ManifestState& state) {
+  std::vector<SortedRunToCheck> runs;
   for (auto at = state.chunks.begin(); at != state.chunks.end(); ++at) {
     const auto next = std::next(at);
     const std::string max_key = next == state.chunks.end() ? std::string() : next->first;
@@ -187,7 +187,7 @@ std::vector<RunToCheck> RunsOf(const ManifestState& state) {
     if (!chunk.table.empty()) runs.push_back({chunk.table, at->first, max_key});
     for (const ExtentRef& run : chunk.log) runs.push_back({run, at->first, max_key});
   }
-  std::sort(runs.begin(), runs.end(), [](const RunToCheck& a, const RunToCheck& b) {
+  std::sort(runs.begin(), runs.end(), [](const SortedRunToCheck& a, const SortedRunToCheck& b) {
     return a.extent.segment != b.extent.segment ? a.extent.segment < b.extent.segment
                                                 : a.extent.offset < b.extent.offset;
   });
@@ -195,26 +195,26 @@ std::vector<RunToCheck> RunsOf(const ManifestState& state) {
 }
 
 void CheckRuns(kvdyno::FileSystem* files, const std::string& directory, const ManifestState& state,
-               const std::vector<RunToCheck>& runs, CheckReport* report, Version* newest,
+               const std::vector<SortedRunToCheck>& runs, CheckReport* report, Version* newest,
                const CheckProgress& progress) {
   SegmentFiles segments(files, directory);
-  uint64_t total = 0, done = 0, told = 0, segment = 0;
-  for (const RunToCheck& run : runs) total += run.extent.length;
-  for (const RunToCheck& expected : runs) {
+  uint64_t total = 0, done = 0, reported = 0, segment = 0;
+  for (const SortedRunToCheck& run : runs) total += run.extent.length;
+  for (const SortedRunToCheck& expected : runs) {
     if (segment != expected.extent.segment || report->files == 0) ++report->files;
     segment = expected.extent.segment;
     const std::string path = segments.PathOf(segment);
-    std::unique_ptr<RunFile> run;
-    const Status status = RunFile::Open(&segments, expected.extent, &run);
+    std::unique_ptr<SortedRunFile> run;
+    const Status status = SortedRunFile::Open(&segments, expected.extent, &run);
     if (status.ok()) {
-      *newest = std::max(*newest, RunCheck(*run, expected, state, path, report).Walk());
+      *newest = std::max(*newest, SortedRunCheck(*run, expected, state, path, report).Walk());
     } else if (report->problems.size() < kMaxProblems) {
       report->problems.push_back(Line(status));
     }
     done += expected.extent.length;
-    if (progress && (done - told >= kProgressBytes || done == total)) {
+    if (progress && (done - reported >= kProgressBytes || done == total)) {
       progress(done, total);
-      told = done;
+      reported = done;
     }
   }
 }
@@ -238,10 +238,10 @@ Status CheckStore(kvdyno::FileSystem* files, const std::string& directory, Check
 }
 
 void CheckWarmth(kvdyno::FileSystem* files, const std::string& directory, CheckReport* report) {
-  CheckReport told;  // by CheckStore already
+  CheckReport reported;  // by CheckStore already
   ManifestState state;
   bool usable = false;
-  if (!CheckManifest(files, directory, &told, &state, &usable).ok() || !usable) return;
+  if (!CheckManifest(files, directory, &reported, &state, &usable).ok() || !usable) return;
   const std::string path = directory + "/" + WarmthName(state.warmth);
   if (!state.clean || state.warmth == 0 || !files->Exists(path)) return;
   ++report->files;

@@ -17,17 +17,17 @@ namespace chunkstore {
 // Called now and then, with bytes of runs.
 using CheckProgress = std::function<void(uint64_t done, uint64_t total)>;
 
-struct RunToCheck {
+struct SortedRunToCheck {
   ExtentRef extent;
   std::string min_key, max_key;  // the chunk's range; an empty max_key has no bound
 };
 // The runs of a state, in the order in which they lie on disk.
-std::vector<RunToCheck> RunsOf(const ManifestState& state);
+std::vector<SortedRunToCheck> RunsOf(const ManifestState& state);
 
 // Every block of these runs: checksums, order, keys within the range, versions of valid epochs as
 // `state` has them. *newest: the newest version seen.
 void CheckRuns(kvdyno::FileSystem* files, const std::string& directory, const ManifestState& state,
-               const std::vector<RunToCheck>& runs, CheckReport* report, Version* newest,
+               const std::vector<SortedRunToCheck>& runs, CheckReport* report, Version* newest,
                const CheckProgress& progress = {});
 
 // Everything: CURRENT, manifest, segments, ring. Ok: it was checked, the report lists the problems.

@@ -7,7 +7,7 @@
 
 #include "check/repair.h"
 #include "check/salvage.h"
-#include "funk/run.h"
+#include "funk/sorted_run.h"
 #include "kvdyno/base/testing/fault_file_system.h"
 #include "kvdyno/base/testing/simulated_file_system.h"
 #include "manifest/file.h"
@@ -63,7 +63,7 @@ class CheckTest : public ::testing::Test {
   // deletion.
   ExtentRef WriteRun(SegmentWriter* writer, uint64_t from, uint64_t to, uint64_t step,
                      Version version, uint64_t deleted) {
-    RunBuilder builder(writer, {.block_size = 512, .filter_bits = 10});
+    SortedRunBuilder builder(writer, {.block_size = 512, .filter_bits = 10});
     for (uint64_t i = from; i < to; i += step, ++version) {
       const bool deletes = i % deleted == 0 && deleted < 1000;
       const std::string key = Key(i), value = deletes ? "" : Value(i, version);
@@ -75,7 +75,7 @@ class CheckTest : public ::testing::Test {
         rows_[key] = value;
       }
     }
-    RunSummary summary;
+    SortedRunSummary summary;
     EXPECT_TRUE(builder.Finish(&summary).ok());
     return summary.extent;
   }
@@ -116,9 +116,9 @@ class CheckTest : public ::testing::Test {
     if (!status.ok()) return rows;
     SegmentFiles segments(&files_, kDirectory);
     CheckReport report;
-    for (const RunToCheck& expected : RunsOf(manifest->state())) {
-      std::unique_ptr<RunFile> run;
-      EXPECT_TRUE(RunFile::Open(&segments, expected.extent, &run).ok());
+    for (const SortedRunToCheck& expected : RunsOf(manifest->state())) {
+      std::unique_ptr<SortedRunFile> run;
+      EXPECT_TRUE(SortedRunFile::Open(&segments, expected.extent, &run).ok());
       for (SalvageCursor cursor(std::move(run), &report); cursor.Valid(); cursor.Next()) {
         rows[std::string(cursor.entry().key)] = cursor.entry().value;
       }

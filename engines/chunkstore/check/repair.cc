@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "check/salvage.h"
-#include "funk/run.h"
+#include "funk/sorted_run.h"
 #include "funk/warmth.h"
 #include "manifest/file.h"
 #include "manifest/text.h"
@@ -33,8 +33,9 @@ class TableWriter {
     if (builder_ == nullptr) {
       if (writer_ == nullptr) status = NewSegment();
       if (!status.ok()) return status;
-      const RunForm form{.block_size = options_.block_bytes, .filter_bits = options_.filter_bits};
-      builder_ = std::make_unique<RunBuilder>(writer_.get(), form);
+      const SortedRunForm form{.block_size = options_.block_bytes,
+                               .filter_bits = options_.filter_bits};
+      builder_ = std::make_unique<SortedRunBuilder>(writer_.get(), form);
       min_key_ = chunks_.empty() ? std::string() : std::string(entry.key);
     }
     status = builder_->Add(entry);
@@ -66,7 +67,7 @@ class TableWriter {
 
   Status FinishTable() {
     if (builder_ == nullptr) return Status::Ok();
-    RunSummary summary;
+    SortedRunSummary summary;
     Status status = builder_->Finish(&summary);
     builder_.reset();
     if (!status.ok()) return status;
@@ -86,7 +87,7 @@ class TableWriter {
   Segments segments_;
   RepairOptions options_;
   std::unique_ptr<SegmentWriter> writer_;
-  std::unique_ptr<RunBuilder> builder_;
+  std::unique_ptr<SortedRunBuilder> builder_;
   std::string min_key_;
   std::vector<ChunkRecord> chunks_;
   std::set<uint64_t> written_;
@@ -163,10 +164,10 @@ class Repair {
   }
 
   void CollectRun(const ExtentRef& extent) {
-    std::unique_ptr<RunFile> run;
-    const Status status = RunFile::Open(&segments_, extent, &run);
+    std::unique_ptr<SortedRunFile> run;
+    const Status status = SortedRunFile::Open(&segments_, extent, &run);
     if (!status.ok()) {
-      const Status found = RunFile::OpenByBlocks(&segments_, extent, &run);
+      const Status found = SortedRunFile::OpenByBlocks(&segments_, extent, &run);
       uint64_t entries = 0;
       if (found.ok()) {
         for (const BlockRef& block : run->index().blocks) entries += block.entries;
@@ -236,10 +237,10 @@ class Repair {
     while (!waiting_.empty() &&
            (heap_.empty() || waiting_.back().first_key <= heap_.top()->entry().key)) {
       const ExtentRef& extent = waiting_.back().extent;
-      std::unique_ptr<RunFile> run;
+      std::unique_ptr<SortedRunFile> run;
       const Status status = waiting_.back().indexed
-                                ? RunFile::Open(&segments_, extent, &run)
-                                : RunFile::OpenByBlocks(&segments_, extent, &run);
+                                ? SortedRunFile::Open(&segments_, extent, &run)
+                                : SortedRunFile::OpenByBlocks(&segments_, extent, &run);
       if (status.ok()) {
         auto source = std::make_unique<Source>();
         source->run = std::make_unique<SalvageCursor>(std::move(run), report_);

@@ -49,7 +49,7 @@ size_t FindMagic(std::string_view bytes, size_t from) {
 // The run whose footer ends at `end`, if there is one.
 bool RunEndingAt(SegmentFiles* segments, uint64_t segment, uint64_t end, ExtentRef* extent) {
   std::string bytes;
-  RunFooter footer;
+  SortedRunFooter footer;
   const uint64_t length = std::min<uint64_t>(end, kFooterBytes);
   if (!segments->Read(segment, end - length, length, &bytes).ok()) return false;
   if (!DecodeFooter(bytes, &footer).ok()) return false;
@@ -123,7 +123,7 @@ Status FindRuns(SegmentFiles* segments, uint64_t segment, std::vector<ExtentRef>
   return Status::Ok();
 }
 
-SalvageCursor::SalvageCursor(std::unique_ptr<RunFile> run, CheckReport* report)
+SalvageCursor::SalvageCursor(std::unique_ptr<SortedRunFile> run, CheckReport* report)
     : run_(std::move(run)), report_(report) {
   ReadBlock();
 }

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "check/run_file.h"
+#include "check/sorted_run_file.h"
 #include "chunkstore/store.h"
 #include "manifest/manifest.h"
 
@@ -28,7 +28,7 @@ Status FindRuns(SegmentFiles* segments, uint64_t segment, std::vector<ExtentRef>
 // A run's entries as far as its blocks can be read; what cannot is reported. Only Next, no Seek.
 class SalvageCursor {
  public:
-  SalvageCursor(std::unique_ptr<RunFile> run, CheckReport* report);
+  SalvageCursor(std::unique_ptr<SortedRunFile> run, CheckReport* report);
   bool Valid() const { return valid_; }
   const Entry& entry() const { return entry_; }
   void Next();
@@ -36,7 +36,7 @@ class SalvageCursor {
  private:
   void ReadBlock();
 
-  std::unique_ptr<RunFile> run_;
+  std::unique_ptr<SortedRunFile> run_;
   CheckReport* report_;
   size_t block_ = 0;
   uint32_t at_ = 0;

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "funk/log.h"
-#include "funk/run.h"
+#include "funk/sorted_run.h"
 #include "memory/munk.h"
 #include "memory/prefix_words.h"
 
@@ -19,8 +19,8 @@ namespace chunkstore {
 
 // A chunk's files: a sorted table and the log of what was flushed since. Immutable.
 struct Funk {
-  std::shared_ptr<const Run> table;  // null: nothing yet
-  std::shared_ptr<const Log> log;    // never null, may be empty
+  std::shared_ptr<const SortedRun> table;  // null: nothing yet
+  std::shared_ptr<const Log> log;          // never null, may be empty
 
   uint64_t table_bytes() const { return table ? table->extent().length : 0; }
   uint64_t log_bytes() const { return log->bytes(); }

@@ -222,7 +222,7 @@ std::unique_ptr<EntryCursor> FunkCursor(const StageList& stages, const Funk& fun
 // a table, its index has where they end.
 LogRead WantedOfLog(const Funk& funk, Version version, std::string_view position, uint64_t rows) {
   LogRead read{version, rows, {}};
-  const RunIndex* index = nullptr;
+  const SortedRunIndex* index = nullptr;
   if (rows == 0 || funk.table == nullptr || !funk.table->Index(&index).ok()) return read;
   uint64_t held = 0;
   // Perhaps only the last row of the first block is needed.
@@ -311,7 +311,7 @@ std::string Reader::WindowBefore(std::string_view end, uint64_t* rows) {
   const Slots::Pin pin(&state_.slots);
   const Chunk* chunk = state_.map().Find(chunk_begin);
   const Funk& funk = chunk->funk();
-  const RunIndex* index = nullptr;
+  const SortedRunIndex* index = nullptr;
   if (funk.table == nullptr || !funk.table->Index(&index).ok() || index->blocks.empty()) {
     return chunk_begin;
   }

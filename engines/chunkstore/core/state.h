@@ -113,11 +113,11 @@ struct State {
   ReadContext read_context(bool fill_cache) {
     return {segments.get(), blocks.get(), fill_cache, options.verify_checksums};
   }
-  RunForm table_form() const {
+  SortedRunForm table_form() const {
     const double filter_bits = filters_fit.load() ? options.table_filter_bits : 0;
     return {.block_size = options.block_size, .filter_bits = filter_bits};
   }
-  RunForm log_form() const { return {.block_size = options.block_size, .keep_keys = true}; }
+  SortedRunForm log_form() const { return {.block_size = options.block_size, .keep_keys = true}; }
 
  private:
   mutable kvdyno::Mutex error_mutex_;

@@ -36,7 +36,7 @@ Status Keep(const ReadContext& context, std::string_view bytes, WantedBlock* blo
 
 }  // namespace
 
-Status ParseBlock(const ReadContext& context, const ExtentRef& extent, const RunIndex& index,
+Status ParseBlock(const ReadContext& context, const ExtentRef& extent, const SortedRunIndex& index,
                   size_t block, std::string_view bytes, BlockView* view) {
   const BlockRef& ref = index.blocks[block];
   if (Status status = ParseAt(context, extent, ref.place(), bytes, view); !status.ok())
@@ -54,8 +54,8 @@ Status ParseBlock(const ReadContext& context, const ExtentRef& extent, const Run
 }
 
 Status SearchBlock(const ReadContext& context, const ExtentRef& extent, BlockPlace block,
-                   const RunIndex* index, size_t ordinal, std::string_view key, Version version,
-                   std::string* value, LookupResult* result, bool* at_end) {
+                   const SortedRunIndex* index, size_t ordinal, std::string_view key,
+                   Version version, std::string* value, LookupResult* result, bool* at_end) {
   const uint64_t place = extent.offset + block.offset;
   const ThreadBuffer buffer;
   BlockCache::Handle handle;

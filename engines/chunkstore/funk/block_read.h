@@ -65,8 +65,8 @@ struct WantedBlock {
 // The newest version at or below `version` within this block, which `index` (null: none) lists as its
 // `ordinal`th. *at_end: entries behind the block's last may be those searched for.
 Status SearchBlock(const ReadContext& context, const ExtentRef& extent, BlockPlace block,
-                   const RunIndex* index, size_t ordinal, std::string_view key, Version version,
-                   std::string* value, LookupResult* result, bool* at_end);
+                   const SortedRunIndex* index, size_t ordinal, std::string_view key,
+                   Version version, std::string* value, LookupResult* result, bool* at_end);
 // The entry with just this version, within the block that a log's index names. The run's index is
 // not needed: a block that was misplaced fails its checksum or, of format 1, does not hold the entry,
 // which is Corruption.
@@ -79,7 +79,7 @@ Status HoldTogether(const ReadContext& context, std::vector<WantedBlock>* blocks
 Status MissingKey(const ReadContext& context, const ExtentRef& extent, BlockPlace block);
 // Checks a block's bytes as they came from disk, and that they are this block's: the checksum of
 // another in its place fails, but of one of format 1.
-Status ParseBlock(const ReadContext& context, const ExtentRef& extent, const RunIndex& index,
+Status ParseBlock(const ReadContext& context, const ExtentRef& extent, const SortedRunIndex& index,
                   size_t block, std::string_view bytes, BlockView* view);
 // The status with file and offset in its message.
 Status Problem(const Segments& segments, const ExtentRef& extent, const char* operation,

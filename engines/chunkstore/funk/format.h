@@ -74,7 +74,7 @@ struct BlockRef {
 };
 
 // What a run's end holds: the fence index, per block its place and first key, and the filter.
-struct RunIndex {
+struct SortedRunIndex {
   std::vector<BlockRef> blocks;
   std::string keys;                // first keys back to back, then the last key
   std::vector<uint32_t> key_ends;  // blocks.size() + 1 of them
@@ -125,7 +125,7 @@ uint32_t PlaceChecksum(uint64_t offset);
 inline constexpr size_t kMaxEntryHead = 1 + 10 + 10 + 8;
 size_t StoreEntryHead(char* to, const Entry& entry);
 
-struct RunFooter {
+struct SortedRunFooter {
   uint64_t index_offset = 0;
   uint64_t index_length = 0;
   uint64_t filter_length = 0;
@@ -137,15 +137,16 @@ struct RunFooter {
   // Index, filter and footer: all behind the blocks.
   uint64_t tail_length() const { return index_length + filter_length + length; }
 };
-std::string EncodeFooter(const RunFooter& footer);
+std::string EncodeFooter(const SortedRunFooter& footer);
 // `end`: the last bytes of a run, kFooterBytes of them, or all where it is shorter. These functions
 // name what was expected and found, but neither file nor offset.
-Status DecodeFooter(std::string_view end, RunFooter* footer);
+Status DecodeFooter(std::string_view end, SortedRunFooter* footer);
 // Whether it is the footer of such a run.
-Status CheckFooter(const RunFooter& footer, const ExtentRef& extent);
-// Index and filter, as EncodeRunIndex gives them.
-Status DecodeRunIndex(const RunFooter& footer, std::string_view bytes, RunIndex* result);
+Status CheckFooter(const SortedRunFooter& footer, const ExtentRef& extent);
+// Index and filter, as EncodeSortedRunIndex gives them.
+Status DecodeSortedRunIndex(const SortedRunFooter& footer, std::string_view bytes,
+                            SortedRunIndex* result);
 // Sets all of the footer but the length.
-std::string EncodeRunIndex(const RunIndex& index, RunFooter* footer);
+std::string EncodeSortedRunIndex(const SortedRunIndex& index, SortedRunFooter* footer);
 
 }  // namespace chunkstore

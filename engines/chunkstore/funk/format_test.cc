@@ -37,7 +37,7 @@ void Use(std::string_view bytes) {
 
 class FormatTest : public FunkTest {
  protected:
-  std::string BytesOf(const RunSummary& summary) {
+  std::string BytesOf(const SortedRunSummary& summary) {
     std::string bytes(summary.extent.length, '\0');
     ExpectOk(segments_->Read(summary.extent, 0, bytes.size(), bytes.data()));
     return bytes;
@@ -48,7 +48,7 @@ TEST_F(FormatTest, BlocksAreSafeOnAnyBytes) {
   const uint64_t seed = std::random_device{}();
   SCOPED_TRACE(::testing::Message() << "seed " << seed);
   std::mt19937_64 random(seed);
-  const RunSummary summary = Write({RandomEntries(&random, 300, 1, 2000)}).front();
+  const SortedRunSummary summary = Write({RandomEntries(&random, 300, 1, 2000)}).front();
   const std::string run = BytesOf(summary);
   for (int round = 0; round < 20'000; ++round) {
     const auto& blocks = summary.index->blocks;
@@ -70,10 +70,10 @@ TEST_F(FormatTest, IndexesAreSafeOnAnyBytesWithRightChecksums) {
   const uint64_t seed = std::random_device{}();
   SCOPED_TRACE(::testing::Message() << "seed " << seed);
   std::mt19937_64 random(seed);
-  const RunSummary summary = Write({RandomEntries(&random, 200, 1, 300)}).front();
-  RunFooter footer;
-  const std::string encoded = EncodeRunIndex(*summary.index, &footer);
-  RunFooter stored;
+  const SortedRunSummary summary = Write({RandomEntries(&random, 200, 1, 300)}).front();
+  SortedRunFooter footer;
+  const std::string encoded = EncodeSortedRunIndex(*summary.index, &footer);
+  SortedRunFooter stored;
   ExpectOk(DecodeFooter(BytesOf(summary).substr(summary.extent.length - kFooterBytes), &stored));
   ExpectOk(CheckFooter(stored, summary.extent));
   EXPECT_GT(stored.filter_length, 0u);
@@ -86,8 +86,8 @@ TEST_F(FormatTest, IndexesAreSafeOnAnyBytesWithRightChecksums) {
     footer.filter_length = std::min<uint64_t>(stored.filter_length, bytes.size());
     footer.index_length = bytes.size() - footer.filter_length;
     footer.index_checksum = kvdyno::Crc32c(bytes);
-    RunIndex index;
-    const Status status = DecodeRunIndex(footer, bytes, &index);
+    SortedRunIndex index;
+    const Status status = DecodeSortedRunIndex(footer, bytes, &index);
     if (bytes == encoded) ExpectOk(status);
     if (!status.ok()) continue;
     (void)index.filter.MayContain(random());
@@ -99,7 +99,7 @@ TEST_F(FormatTest, IndexesAreSafeOnAnyBytesWithRightChecksums) {
 
 TEST(Format, EqualFirstKeysMustContinue) {
   for (const bool continues : {true, false}) {
-    RunIndex index;
+    SortedRunIndex index;
     for (uint32_t i = 0; i < 2; ++i) {
       BlockRef ref;
       ref.offset = uint64_t{100} * i;
@@ -110,12 +110,12 @@ TEST(Format, EqualFirstKeysMustContinue) {
     }
     index.keys = "kkk";
     index.key_ends = {1, 2, 3};
-    RunFooter footer;
-    const std::string bytes = EncodeRunIndex(index, &footer);
+    SortedRunFooter footer;
+    const std::string bytes = EncodeSortedRunIndex(index, &footer);
     EXPECT_EQ(footer.index_offset, 200u);
     EXPECT_EQ(footer.entries, 6u);
-    RunIndex decoded;
-    const Status status = DecodeRunIndex(footer, bytes, &decoded);
+    SortedRunIndex decoded;
+    const Status status = DecodeSortedRunIndex(footer, bytes, &decoded);
     EXPECT_EQ(status.ok(), continues) << status.ToString();
     if (!status.ok()) continue;
     EXPECT_EQ(decoded.Find("k"), 0u);
@@ -126,7 +126,7 @@ TEST(Format, NamesAnUnknownVersion) {
   std::string footer = EncodeFooter({});
   kvdyno::StoreFixed(footer.data() + 44, kRunFormat + 1);
   kvdyno::StoreFixed(footer.data() + 48, kvdyno::Crc32c(std::string_view(footer).substr(0, 48)));
-  RunFooter decoded;
+  SortedRunFooter decoded;
   const Status status = DecodeFooter(footer, &decoded);
   EXPECT_EQ(status.code(), Code::kUnsupported);
   EXPECT_EQ(status.message(), "expected run format version of at most 2, got 3");
@@ -142,7 +142,7 @@ TEST(Format, ReadsTheFirstFooter) {
   kvdyno::AppendFixed(&footer, kRunMagic);
   ASSERT_EQ(footer.size(), kLeastFooterBytes);
   for (const std::string& before : {std::string(), std::string(8, 'i')}) {
-    RunFooter decoded;
+    SortedRunFooter decoded;
     ExpectOk(DecodeFooter(before + footer, &decoded));
     EXPECT_EQ(decoded.length, kLeastFooterBytes);
     EXPECT_EQ(decoded.index_offset, 1000u);
@@ -155,7 +155,7 @@ TEST(Format, ReadsTheFirstFooter) {
     EXPECT_EQ(CheckFooter(decoded, {1, 0, 1000 + 50 + kLeastFooterBytes, 8}).code(),
               Code::kCorruption);
   }
-  RunFooter decoded;
+  SortedRunFooter decoded;
   EXPECT_EQ(DecodeFooter(footer.substr(1), &decoded).code(), Code::kCorruption);
   EXPECT_EQ(DecodeFooter(EncodeFooter({}).substr(1), &decoded).code(), Code::kCorruption);
 }
@@ -188,7 +188,7 @@ TEST(Format, FiltersAreStoredAsTheyAre) {
 }
 
 TEST(Format, FindsTheBlockToBeginWith) {
-  RunIndex index;
+  SortedRunIndex index;
   const auto add = [&](const char* key, bool continues) {
     BlockRef ref;
     ref.continues = continues ? 1 : 0;

@@ -125,7 +125,6 @@ inline void ExpectCursor(const Entries& entries, EntryCursor* cursor) {
 // Segments over files in memory.
 class FunkTest : public ::testing::Test {
  protected:
-  using Run = chunkstore::Run;  // Test has a Run too
   static constexpr const char* kDirectory = "/db";
 
   FunkTest() {
@@ -138,22 +137,23 @@ class FunkTest : public ::testing::Test {
     context_.segments = segments_.get();
   }
 
-  RunSummary Append(SegmentWriter* writer, const Entries& entries, size_t block_size = 512) {
-    RunBuilder builder(writer, {.block_size = block_size, .filter_bits = 10, .keep_keys = true});
+  SortedRunSummary Append(SegmentWriter* writer, const Entries& entries, size_t block_size = 512) {
+    SortedRunBuilder builder(writer,
+                             {.block_size = block_size, .filter_bits = 10, .keep_keys = true});
     for (const OwnedEntry& entry : entries) ExpectOk(builder.Add(entry.view()));
-    RunSummary summary;
+    SortedRunSummary summary;
     ExpectOk(builder.Finish(&summary));
     EXPECT_EQ(summary.extent.entries, entries.size());
     return summary;
   }
   // Each into one segment.
-  std::vector<RunSummary> Write(const std::vector<Entries>& runs, size_t block_size = 512) {
+  std::vector<SortedRunSummary> Write(const std::vector<Entries>& runs, size_t block_size = 512) {
     std::unique_ptr<SegmentWriter> writer;
     ExpectOk(segments_->Create(&writer));
-    std::vector<RunSummary> summaries;
+    std::vector<SortedRunSummary> summaries;
     for (const Entries& run : runs) summaries.push_back(Append(writer.get(), run, block_size));
     ExpectOk(writer->Finish(true));
-    for (const RunSummary& summary : summaries) segments_->AddLive(summary.extent);
+    for (const SortedRunSummary& summary : summaries) segments_->AddLive(summary.extent);
     return summaries;
   }
   // Its blocks have equal lengths.
@@ -166,8 +166,8 @@ class FunkTest : public ::testing::Test {
     return entries;
   }
   // A run whose blocks 1 and 2 changed places.
-  RunSummary WriteWithTwoBlocksSwapped(const Entries& entries) {
-    RunSummary summary = Write({entries})[0];
+  SortedRunSummary WriteWithTwoBlocksSwapped(const Entries& entries) {
+    SortedRunSummary summary = Write({entries})[0];
     const BlockRef first = summary.index->blocks[1], second = summary.index->blocks[2];
     EXPECT_EQ(first.length, second.length);
     const std::string path = segments_->PathOf(summary.extent.segment);
@@ -182,13 +182,13 @@ class FunkTest : public ::testing::Test {
     ExpectOk(file->Append(content));
     return summary;
   }
-  Status Lookup(const Run& run, std::string_view key, Version version, std::string* value,
+  Status Lookup(const SortedRun& run, std::string_view key, Version version, std::string* value,
                 LookupResult* result) {
     return run.Lookup(context_, key, kvdyno::Hash64(key), version, value, result);
   }
-  std::shared_ptr<const Run> Open(const RunSummary& summary, bool with_index = true) {
-    return std::make_shared<const Run>(segments_.get(), summary.extent,
-                                       with_index ? summary.index : nullptr);
+  std::shared_ptr<const SortedRun> Open(const SortedRunSummary& summary, bool with_index = true) {
+    return std::make_shared<const SortedRun>(segments_.get(), summary.extent,
+                                             with_index ? summary.index : nullptr);
   }
 
   kvdyno::testing::SimulatedFileSystem disk_{1};

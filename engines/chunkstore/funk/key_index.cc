@@ -69,11 +69,11 @@ class KeyIndex::Builder {
   std::string last_;
 };
 
-KeyIndex::KeyIndex(const std::vector<RunKey>& keys, uint32_t first_run) {
+KeyIndex::KeyIndex(const std::vector<SortedRunKey>& keys, uint32_t first_run) {
   Version least = kNewest;
-  for (const RunKey& key : keys) least = std::min(least, key.version);
+  for (const SortedRunKey& key : keys) least = std::min(least, key.version);
   Builder builder(this, least);
-  for (const RunKey& key : keys)
+  for (const SortedRunKey& key : keys)
     builder.Add(key.key, {key.version, first_run + key.run, key.block});
   Seal();
 }

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "funk/run.h"
+#include "funk/sorted_run.h"
 #include "memory/prefix_words.h"
 
 namespace chunkstore {
@@ -51,7 +51,7 @@ class KeyIndex {
   };
 
   // From keys in entry order. A key's run is at `first_run` plus its number in the log.
-  KeyIndex(const std::vector<RunKey>& keys, uint32_t first_run);
+  KeyIndex(const std::vector<SortedRunKey>& keys, uint32_t first_run);
   // From all runs of two for which CanMerge.
   KeyIndex(const KeyIndex& older, const KeyIndex& newer);
   // From what Encode appended. Null for bytes that are none, or that name a run at or above `runs`;

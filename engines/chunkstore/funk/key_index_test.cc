@@ -10,28 +10,29 @@ namespace chunkstore::testing {
 namespace {
 
 // Short keys over few letters: many share bytes, are prefixes of others, or have several versions.
-std::vector<RunKey> RandomKeys(std::mt19937_64* random, size_t count, Version first) {
+std::vector<SortedRunKey> RandomKeys(std::mt19937_64* random, size_t count, Version first) {
   std::set<std::pair<std::string, Version>> chosen;
   while (chosen.size() < count) {
     std::string key((*random)() % 6, 'a');
     for (char& c : key) c = static_cast<char>("ab\x00\xff"[(*random)() % 4]);
     chosen.emplace(std::move(key), first + (*random)() % 1000);
   }
-  std::vector<RunKey> keys;
+  std::vector<SortedRunKey> keys;
   for (const auto& [key, version] : chosen) {
     keys.push_back({key, version, {(*random)() % 100000, static_cast<uint32_t>(version)}, 0});
   }
-  std::sort(keys.begin(), keys.end(), [](const RunKey& a, const RunKey& b) {
+  std::sort(keys.begin(), keys.end(), [](const SortedRunKey& a, const SortedRunKey& b) {
     return Compare(a.key, a.version, b.key, b.version) < 0;
   });
   return keys;
 }
 
-void ExpectEqual(const std::vector<RunKey>& keys, const KeyIndex& index, std::mt19937_64* random) {
+void ExpectEqual(const std::vector<SortedRunKey>& keys, const KeyIndex& index,
+                 std::mt19937_64* random) {
   ASSERT_EQ(index.size(), keys.size());
   KeyIndex::Cursor cursor(&index);
   cursor.SeekToFirst();
-  for (const RunKey& key : keys) {
+  for (const SortedRunKey& key : keys) {
     ASSERT_TRUE(cursor.Valid());
     ASSERT_EQ(cursor.key(), key.key);
     ASSERT_EQ(cursor.item().version, key.version);
@@ -41,10 +42,10 @@ void ExpectEqual(const std::vector<RunKey>& keys, const KeyIndex& index, std::mt
   }
   ASSERT_FALSE(cursor.Valid());
   for (int i = 0; i < 2000; ++i) {
-    const RunKey wanted =
+    const SortedRunKey wanted =
         i < 1000 ? RandomKeys(random, 1, 0).front() : keys[(*random)() % keys.size()];
     const Version version = i % 3 == 0 ? kNewest : wanted.version - i % 2;
-    const auto at = std::partition_point(keys.begin(), keys.end(), [&](const RunKey& key) {
+    const auto at = std::partition_point(keys.begin(), keys.end(), [&](const SortedRunKey& key) {
       return Compare(key.key, key.version, wanted.key, version) < 0;
     });
     cursor.Seek(wanted.key, version);
@@ -68,13 +69,13 @@ TEST(KeyIndexTest, FindsWhatASortedListDoes) {
   SCOPED_TRACE(::testing::Message() << "seed " << seed);
   std::mt19937_64 random(seed);
   for (const size_t count : {1, 7, 8, 9, 64, 500}) {
-    std::vector<RunKey> older = RandomKeys(&random, count, 1);
+    std::vector<SortedRunKey> older = RandomKeys(&random, count, 1);
     ExpectEqual(older, KeyIndex(older, 0), &random);
-    std::vector<RunKey> newer = RandomKeys(&random, 20, 5000);
+    std::vector<SortedRunKey> newer = RandomKeys(&random, 20, 5000);
     const KeyIndex merged(KeyIndex(older, 0), KeyIndex(newer, 3));
-    for (RunKey& key : newer) key.run = 3;
+    for (SortedRunKey& key : newer) key.run = 3;
     older.insert(older.end(), newer.begin(), newer.end());
-    std::sort(older.begin(), older.end(), [](const RunKey& a, const RunKey& b) {
+    std::sort(older.begin(), older.end(), [](const SortedRunKey& a, const SortedRunKey& b) {
       return Compare(a.key, a.version, b.key, b.version) < 0;
     });
     ExpectEqual(older, merged, &random);
@@ -96,7 +97,7 @@ TEST(KeyIndexTest, TakesAboutTwentyFiveBytesAKey) {
   std::set<std::string> names;
   while (names.size() < 3000)
     names.insert("user" + std::to_string(1000000000000000000 + random() % 1000000000000000));
-  std::vector<RunKey> keys;
+  std::vector<SortedRunKey> keys;
   for (const std::string& name : names) {
     const auto run = static_cast<uint32_t>(random() % 100);
     keys.push_back({name, random() % 20'000'000, {random() % 4 * 3328, 3328}, run});

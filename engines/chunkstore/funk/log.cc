@@ -7,7 +7,7 @@
 
 #include "funk/bloom.h"
 #include "funk/key_index.h"
-#include "funk/run_cursor.h"
+#include "funk/sorted_run_cursor.h"
 #include "kvdyno/base/coding.h"
 #include "kvdyno/base/hash.h"
 
@@ -21,7 +21,7 @@ struct Log::Directory {
   std::vector<std::shared_ptr<const KeyIndex>> parts;
   // kBloom. Pieces name runs, which are searched by their own indexes.
   std::vector<std::shared_ptr<const BloomPiece>> pieces;
-  std::vector<std::shared_ptr<const Run>> runs;
+  std::vector<std::shared_ptr<const SortedRun>> runs;
 };
 
 // Runs come and go together: a log only grows, until a reorganisation has replaced all of it.
@@ -74,7 +74,7 @@ size_t Log::memory() const {
 
 // --- making the directory
 
-std::unique_ptr<Log> Log::With(const RunSummary& run) const {
+std::unique_ptr<Log> Log::With(const SortedRunSummary& run) const {
   std::vector<ExtentRef> runs;
   runs.reserve(runs_.size() + 1);
   runs = runs_;
@@ -92,19 +92,20 @@ std::unique_ptr<Log> Log::With(const RunSummary& run) const {
   return next;
 }
 
-void Log::AddRun(uint32_t run, std::shared_ptr<const RunIndex> index,
-                 const std::vector<RunKey>& keys, Directory* directory) const {
+void Log::AddRun(uint32_t run, std::shared_ptr<const SortedRunIndex> index,
+                 const std::vector<SortedRunKey>& keys, Directory* directory) const {
   assert(keys.size() == runs_[run].entries);
   if (policy_->lookup == LogLookup::kIndex) {
     AddToIndex(run, keys, directory);
   } else {
     directory->runs.push_back(
-        std::make_shared<Run>(space_->segments(), runs_[run], std::move(index)));
+        std::make_shared<SortedRun>(space_->segments(), runs_[run], std::move(index)));
     AddToPieces(run, keys, directory);
   }
 }
 
-void Log::AddToIndex(uint32_t first_run, const std::vector<RunKey>& keys, Directory* directory) {
+void Log::AddToIndex(uint32_t first_run, const std::vector<SortedRunKey>& keys,
+                     Directory* directory) {
   auto& parts = directory->parts;
   auto part = std::make_shared<const KeyIndex>(keys, first_run);
   while (!parts.empty() && parts.back()->size() < Directory::kPartRatio * part->size() &&
@@ -117,7 +118,8 @@ void Log::AddToIndex(uint32_t first_run, const std::vector<RunKey>& keys, Direct
 
 // The run goes to the last piece until that has its bytes; the last piece of all takes every later
 // run.
-void Log::AddToPieces(uint32_t run, const std::vector<RunKey>& keys, Directory* directory) const {
+void Log::AddToPieces(uint32_t run, const std::vector<SortedRunKey>& keys,
+                      Directory* directory) const {
   auto& pieces = directory->pieces;
   const auto split = static_cast<size_t>(std::max(policy_->bloom_split, 1));
   const auto may_grow = [&](const BloomPiece& piece, size_t ordinal) {
@@ -159,28 +161,28 @@ Status Log::Find(const ReadContext& context, const Directory** directory) const 
   whole_runs.fill_cache = false;
   if (context.ahead == nullptr) whole_runs.ahead = &own;
   constexpr size_t kKeysSortedTogether = size_t{1} << 16;
-  std::vector<RunKey> keys;
+  std::vector<SortedRunKey> keys;
   const uint32_t known = LoadSaved(made.get());
   uint32_t fetched = known;
   for (uint32_t run = known; run < runs_.size(); ++run) {
     if (context.ahead == nullptr && run == fetched) {
       fetched = FetchFrom(run, *context.segments, &own);
     }
-    std::vector<RunKey> of_run;
-    const Run source(context.segments, runs_[run], nullptr);
+    std::vector<SortedRunKey> of_run;
+    const SortedRun source(context.segments, runs_[run], nullptr);
     if (Status status = ReadKeys(whole_runs, source, &of_run); !status.ok()) return status;
     if (policy_->lookup != LogLookup::kIndex) {
-      std::shared_ptr<const RunIndex> index;
+      std::shared_ptr<const SortedRunIndex> index;
       if (Status status = source.Index(nullptr, &index); !status.ok()) return status;
       AddRun(run, std::move(index), of_run, made.get());
       continue;
     }
     // Sorted together: merging run by run would move each key several times.
-    for (RunKey& key : of_run) key.run = run;
+    for (SortedRunKey& key : of_run) key.run = run;
     keys.insert(keys.end(), std::make_move_iterator(of_run.begin()),
                 std::make_move_iterator(of_run.end()));
     if (run + 1 < runs_.size() && keys.size() < kKeysSortedTogether) continue;
-    std::sort(keys.begin(), keys.end(), [](const RunKey& a, const RunKey& b) {
+    std::sort(keys.begin(), keys.end(), [](const SortedRunKey& a, const SortedRunKey& b) {
       return Compare(a.key, a.version, b.key, b.version) < 0;
     });
     AddToIndex(0, keys, made.get());
@@ -243,8 +245,8 @@ bool Log::EndsBefore(std::string_view key) const {
     });
   }
   return std::all_of(runs_.begin(), runs_.end(), [&](const ExtentRef& extent) {
-    const Run run(space_->segments(), extent, nullptr);
-    const RunIndex* index = nullptr;
+    const SortedRun run(space_->segments(), extent, nullptr);
+    const SortedRunIndex* index = nullptr;
     return run.Index(&index).ok() && index->last_key() < key;
   });
 }
@@ -263,9 +265,10 @@ uint32_t Log::FetchFrom(uint32_t run, const Segments& segments, ReadAhead* ahead
   return run;
 }
 
-Status Log::ReadKeys(const ReadContext& context, const Run& run, std::vector<RunKey>* keys) {
+Status Log::ReadKeys(const ReadContext& context, const SortedRun& run,
+                     std::vector<SortedRunKey>* keys) {
   keys->reserve(run.extent().entries);
-  RunCursor cursor(&run, context, run.extent().length);
+  SortedRunCursor cursor(&run, context, run.extent().length);
   for (cursor.Seek({}); cursor.Valid(); cursor.Next()) {
     keys->push_back(
         {std::string(cursor.entry().key), cursor.entry().version, cursor.block_ref().place(), 0});
@@ -278,9 +281,10 @@ Status Log::ReadKeys(const ReadContext& context, const Run& run, std::vector<Run
 namespace {
 
 // As published: a "maybe" costs reading the runs' blocks, newest run first, entry by entry.
-Status SearchRun(const Run& run, const ReadContext& context, std::string_view key, Version version,
-                 std::string* value, LookupResult* result, uint64_t* searched_bytes) {
-  RunCursor cursor(&run, context, run.extent().length);
+Status SearchRun(const SortedRun& run, const ReadContext& context, std::string_view key,
+                 Version version, std::string* value, LookupResult* result,
+                 uint64_t* searched_bytes) {
+  SortedRunCursor cursor(&run, context, run.extent().length);
   uint32_t block = UINT32_MAX;
   for (cursor.Seek({}); cursor.Valid(); cursor.Next()) {
     if (cursor.block() != block) {
@@ -314,9 +318,9 @@ class FailedCursor final : public EntryCursor {
 };
 
 // With the run that it walks.
-class OwnRunCursor final : public EntryCursor {
+class OwnSortedRunCursor final : public EntryCursor {
  public:
-  OwnRunCursor(const ReadContext& context, const ExtentRef& extent, size_t span)
+  OwnSortedRunCursor(const ReadContext& context, const ExtentRef& extent, size_t span)
       : run_(context.segments, extent, nullptr), cursor_(&run_, context, span) {}
   void Seek(std::string_view key) override { cursor_.Seek(key); }
   bool Valid() const override { return cursor_.Valid(); }
@@ -325,8 +329,8 @@ class OwnRunCursor final : public EntryCursor {
   Status status() const override { return cursor_.status(); }
 
  private:
-  const Run run_;
-  RunCursor cursor_;
+  const SortedRun run_;
+  SortedRunCursor cursor_;
 };
 
 // Merges all runs. Those of a log that is not too long are read together first.
@@ -417,7 +421,7 @@ void Log::AddRunCursors(const ReadContext& context, size_t span,
     if (directory != nullptr && !directory->runs.empty()) {
       cursors->push_back(directory->runs[run]->NewCursor(context, of_run));
     } else {
-      cursors->push_back(std::make_unique<OwnRunCursor>(context, runs_[run], of_run));
+      cursors->push_back(std::make_unique<OwnSortedRunCursor>(context, runs_[run], of_run));
     }
   }
 }

@@ -15,7 +15,7 @@
 #include "chunkstore/options.h"
 #include "entry/entry.h"
 #include "funk/log_cursor.h"
-#include "funk/run.h"
+#include "funk/sorted_run.h"
 #include "funk/warmth.h"
 #include "kvdyno/base/mutex.h"
 
@@ -42,7 +42,7 @@ class Log {
   ~Log();
   // This log with one run more, whose versions of a key are newer than any here; takes over the
   // index by merging. `run` has its keys. Readers of this log are not disturbed.
-  std::unique_ptr<Log> With(const RunSummary& run) const;
+  std::unique_ptr<Log> With(const SortedRunSummary& run) const;
   // The manifest does not refer to these runs any more. Their space goes back when nothing holds
   // this log, nor one that it was made from.
   void MarkObsolete() const;
@@ -88,12 +88,14 @@ class Log {
       SavedIndex saved);
   Status Find(const ReadContext& context, const Directory** directory) const;
   uint32_t FetchFrom(uint32_t run, const Segments& segments, ReadAhead* ahead) const;
-  static Status ReadKeys(const ReadContext& context, const Run& run, std::vector<RunKey>* keys);
-  void AddRun(uint32_t run, std::shared_ptr<const RunIndex> index, const std::vector<RunKey>& keys,
-              Directory* directory) const;
-  static void AddToIndex(uint32_t first_run, const std::vector<RunKey>& keys, Directory* directory);
+  static Status ReadKeys(const ReadContext& context, const SortedRun& run,
+                         std::vector<SortedRunKey>* keys);
+  void AddRun(uint32_t run, std::shared_ptr<const SortedRunIndex> index,
+              const std::vector<SortedRunKey>& keys, Directory* directory) const;
+  static void AddToIndex(uint32_t first_run, const std::vector<SortedRunKey>& keys,
+                         Directory* directory);
   uint32_t LoadSaved(Directory* directory) const;
-  void AddToPieces(uint32_t run, const std::vector<RunKey>& keys, Directory* directory) const;
+  void AddToPieces(uint32_t run, const std::vector<SortedRunKey>& keys, Directory* directory) const;
 
   const LogPolicy* policy_;
   const std::shared_ptr<Space> space_;  // shared with the logs before and after

@@ -65,7 +65,8 @@ class LogTest : public FunkTest {
   LogPolicy bloom_{LogLookup::kBloom, 4, 10, 6000};
 
   // Runs as flushes would write them: each newer than those before.
-  std::vector<RunSummary> WriteRuns(std::mt19937_64* random, size_t runs, size_t longest = 2000) {
+  std::vector<SortedRunSummary> WriteRuns(std::mt19937_64* random, size_t runs,
+                                          size_t longest = 2000) {
     std::vector<Entries> entries;
     Version version = 1;
     for (size_t i = 0; i < runs; ++i) {
@@ -77,18 +78,18 @@ class LogTest : public FunkTest {
     Sort(&all_);
     return Write(entries, 256);
   }
-  std::unique_ptr<Log> Grow(const LogPolicy& policy, const std::vector<RunSummary>& runs) {
+  std::unique_ptr<Log> Grow(const LogPolicy& policy, const std::vector<SortedRunSummary>& runs) {
     auto log = std::make_unique<Log>(&policy, segments_.get(), std::vector<ExtentRef>());
-    for (const RunSummary& run : runs) log = log->With(run);
+    for (const SortedRunSummary& run : runs) log = log->With(run);
     return log;
   }
-  static std::vector<ExtentRef> ExtentsOf(const std::vector<RunSummary>& summaries) {
+  static std::vector<ExtentRef> ExtentsOf(const std::vector<SortedRunSummary>& summaries) {
     std::vector<ExtentRef> extents;
-    for (const RunSummary& summary : summaries) extents.push_back(summary.extent);
+    for (const SortedRunSummary& summary : summaries) extents.push_back(summary.extent);
     return extents;
   }
   std::unique_ptr<Log> Recovered(const LogPolicy& policy,
-                                 const std::vector<RunSummary>& summaries) {
+                                 const std::vector<SortedRunSummary>& summaries) {
     return std::make_unique<Log>(&policy, segments_.get(), ExtentsOf(summaries));
   }
   // Bytes searched by all lookups together.
@@ -150,7 +151,7 @@ TEST_F(LogTest, OldLogsStayAsTheyWere) {
   const auto runs = WriteRuns(&random, 10);
   std::vector<std::unique_ptr<Log>> logs;
   logs.push_back(Grow(index_, {}));
-  for (const RunSummary& run : runs) logs.push_back(logs.back()->With(run));
+  for (const SortedRunSummary& run : runs) logs.push_back(logs.back()->With(run));
   uint64_t entries = 0;
   for (size_t i = 0; i < runs.size(); ++i) {
     EXPECT_EQ(logs[i]->runs().size(), i);
@@ -280,7 +281,7 @@ TEST_F(LogTest, ASavedIndexSparesReadingTheLog) {
   std::mt19937_64 random(seed);
   context_.blocks = nullptr;
   const auto runs = WriteRuns(&random, 12);
-  const std::vector<RunSummary> first(runs.begin(), runs.end() - 3);
+  const std::vector<SortedRunSummary> first(runs.begin(), runs.end() - 3);
   const auto save = [&](const Log& log, uint64_t number) {
     std::unique_ptr<WarmthWriter> writer;
     ChunkWarmth known;
@@ -401,7 +402,7 @@ TEST_F(LogTest, AScanHoldsFewLargeBlocks) {
 
 // The blocks' checksums are right, and no index of the run is looked at.
 TEST_F(LogTest, NoticesBlocksThatChangedPlaces) {
-  const RunSummary summary = WriteWithTwoBlocksSwapped(EqualEntries());
+  const SortedRunSummary summary = WriteWithTwoBlocksSwapped(EqualEntries());
   const auto log = Grow(index_, {summary});
   const std::string key(summary.index->first_key(1));
   std::string value;

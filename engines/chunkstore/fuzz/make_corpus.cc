@@ -100,8 +100,8 @@ void BlockSeeds(const Seeds& seeds) {
 }
 
 // The index of so many blocks; some have a filter.
-RunIndex IndexOf(uint32_t blocks, bool filtered) {
-  RunIndex index;
+SortedRunIndex IndexOf(uint32_t blocks, bool filtered) {
+  SortedRunIndex index;
   std::vector<uint64_t> hashes;
   uint64_t offset = 0;
   for (uint32_t i = 0; i < blocks; ++i) {
@@ -124,8 +124,8 @@ RunIndex IndexOf(uint32_t blocks, bool filtered) {
 void RunIndexSeeds(const Seeds& seeds) {
   for (const bool filtered : {false, true}) {
     for (const uint32_t blocks : {1u, 5u}) {
-      RunFooter footer;
-      const std::string bytes = EncodeRunIndex(IndexOf(blocks, filtered), &footer);
+      SortedRunFooter footer;
+      const std::string bytes = EncodeSortedRunIndex(IndexOf(blocks, filtered), &footer);
       seeds.Add("run_index", (filtered ? "filtered" : "blocks") + std::to_string(blocks),
                 bytes + EncodeFooter(footer));
     }
@@ -134,7 +134,7 @@ void RunIndexSeeds(const Seeds& seeds) {
 
 void KeyIndexSeeds(const Seeds& seeds) {
   for (const uint64_t keys : {1, 8, 9, 40}) {
-    std::vector<RunKey> list;
+    std::vector<SortedRunKey> list;
     for (uint64_t i = 0; i < keys; ++i) {
       list.push_back({"user" + std::to_string(1000 + i / 2),
                       100 - i % 2,

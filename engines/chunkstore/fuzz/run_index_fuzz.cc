@@ -12,9 +12,9 @@ using chunkstore::fuzz::Require;
 
 namespace {
 
-void Decode(const RunFooter& footer, std::string_view bytes) {
-  RunIndex index;
-  if (!DecodeRunIndex(footer, bytes, &index).ok()) return;
+void Decode(const SortedRunFooter& footer, std::string_view bytes) {
+  SortedRunIndex index;
+  if (!DecodeSortedRunIndex(footer, bytes, &index).ok()) return;
   uint64_t entries = 0;
   for (size_t i = 0; i < index.blocks.size(); ++i) {
     entries += index.blocks[i].entries;
@@ -27,19 +27,19 @@ void Decode(const RunFooter& footer, std::string_view bytes) {
   (void)index.Find("");
   (void)index.Find("\xff\xff");
   (void)index.filter.MayContain(entries);
-  RunIndex again;
-  RunFooter encoded, decoded;
-  const std::string tail = EncodeRunIndex(index, &encoded);
+  SortedRunIndex again;
+  SortedRunFooter encoded, decoded;
+  const std::string tail = EncodeSortedRunIndex(index, &encoded);
   Require(DecodeFooter(EncodeFooter(encoded), &decoded).ok(), "an encoded footer to decode");
-  Require(DecodeRunIndex(decoded, tail, &again).ok(), "an encoded index to decode");
-  Require(EncodeRunIndex(again, &decoded) == tail, "a decoded index to encode to the same");
+  Require(DecodeSortedRunIndex(decoded, tail, &again).ok(), "an encoded index to decode");
+  Require(EncodeSortedRunIndex(again, &decoded) == tail, "a decoded index to encode to the same");
 }
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view bytes = fuzz::View(data, size);
-  RunFooter footer;
+  SortedRunFooter footer;
   if (DecodeFooter(bytes, &footer).ok()) {
     Decode(footer, bytes.substr(0, size - footer.length));
   }

@@ -21,7 +21,7 @@ constexpr double kHeatSeconds = 1.5 * 0.9;
 constexpr uint64_t kIdleNs = 3'000'000'000;  // without work
 // A run without its index: itself and its extent, each with what the heap adds, and who points to
 // it.
-constexpr uint64_t kRunBytes = sizeof(Run) + 128;
+constexpr uint64_t kRunBytes = sizeof(SortedRun) + 128;
 
 uint64_t ThreadCpuNs() {
   timespec time;

@@ -111,11 +111,11 @@ Status Flusher::Flush(const std::shared_ptr<Stage>& stage) {
 Status Flusher::WriteBatch(Batch* batch, Flushing* flushing) {
   if (batch->entries.empty()) return Status::Ok();
   if (Adoptable(*batch)) return AdoptBatch(batch, flushing);
-  RunBuilder builder(flushing->segment.get(), state_.log_form());
+  SortedRunBuilder builder(flushing->segment.get(), state_.log_form());
   for (const Entry& entry : batch->entries) {
     if (const Status status = builder.Add(entry); !status.ok()) return status;
   }
-  RunSummary summary;
+  SortedRunSummary summary;
   if (const Status status = builder.Finish(&summary); !status.ok()) return status;
 
   const Funk& old = batch->chunk->funk();
@@ -136,7 +136,7 @@ bool Flusher::Adoptable(const Batch& batch) const {
   if (batch.bytes < state_.options.chunk_size / 2) return false;
   const Funk& funk = batch.chunk->funk();
   const std::string_view first = batch.entries.front().key;
-  const RunIndex* index = nullptr;
+  const SortedRunIndex* index = nullptr;
   if (funk.table != nullptr && !(funk.table->Index(&index).ok() && index->last_key() < first)) {
     return false;
   }
@@ -163,7 +163,7 @@ Status Flusher::AdoptBatch(Batch* batch, Flushing* flushing) {
   const uint64_t piece_bytes = policy_.PieceBytes(batch->bytes);
   uint64_t left = batch->bytes;
   for (size_t i = 0; i < batch->entries.size();) {
-    RunBuilder builder(flushing->segment.get(), state_.table_form());
+    SortedRunBuilder builder(flushing->segment.get(), state_.table_form());
     // Versions of one key stay together, and a remainder that is too small for a piece goes along.
     const bool last = left < piece_bytes + piece_bytes / 2;
     while (i < batch->entries.size() && (last || builder.bytes() < piece_bytes ||
@@ -172,10 +172,10 @@ Status Flusher::AdoptBatch(Batch* batch, Flushing* flushing) {
       if (const Status status = builder.Add(entry); !status.ok()) return status;
       left -= entry.key.size() + entry.value.size();
     }
-    RunSummary summary;
+    SortedRunSummary summary;
     if (const Status status = builder.Finish(&summary); !status.ok()) return status;
     std::unique_ptr<Funk> funk = editor_.EmptyFunk();
-    funk->table = std::make_shared<Run>(state_.segments.get(), summary.extent, summary.index);
+    funk->table = std::make_shared<SortedRun>(state_.segments.get(), summary.extent, summary.index);
     flushing->extents.push_back(summary.extent);
     state_.counters.Add(Count::kAdoptionBytes, summary.extent.length);
     add_chunk(i < batch->entries.size() ? std::string(batch->entries[i].key) : chunk.max_key,

@@ -40,7 +40,7 @@ Status PieceWriter::Finish(const std::string& end) {
 // remainder that is too small for a piece of its own goes along when no more rows come. `behind` is
 // the key at which the rows after the held ones begin.
 Status PieceWriter::WritePiece(uint64_t piece_bytes, std::string_view behind, bool no_more) {
-  RunBuilder builder(segment_, state_.table_form());
+  SortedRunBuilder builder(segment_, state_.table_form());
   const size_t first = next_;
   const uint64_t left = bytes_.size();
   const bool last = no_more && left < piece_bytes + piece_bytes / 2;
@@ -54,11 +54,12 @@ Status PieceWriter::WritePiece(uint64_t piece_bytes, std::string_view behind, bo
     }
     if (Status status = builder.Add(EntryOf(row)); !status.ok()) return status;
   }
-  RunSummary summary;
+  SortedRunSummary summary;
   if (Status status = builder.Finish(&summary); !status.ok()) return status;
   std::string max_key(next_ < rows_.size() ? KeyOf(rows_[next_]) : behind);
-  pieces_->push_back({min_key_, max_key,
-                      std::make_shared<Run>(state_.segments.get(), summary.extent, summary.index)});
+  pieces_->push_back(
+      {min_key_, max_key,
+       std::make_shared<SortedRun>(state_.segments.get(), summary.extent, summary.index)});
   state_.counters.Add(Count::kRebalanceBytes, summary.extent.length);
   min_key_ = std::move(max_key);
   Forget();

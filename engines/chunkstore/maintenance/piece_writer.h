@@ -17,7 +17,7 @@ namespace chunkstore {
 // One chunk to be.
 struct Piece {
   std::string min_key, max_key;
-  std::shared_ptr<Run> table;  // null: nothing is left in this range
+  std::shared_ptr<SortedRun> table;  // null: nothing is left in this range
 };
 
 class PieceWriter {

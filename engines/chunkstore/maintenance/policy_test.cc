@@ -40,7 +40,7 @@ class Chunks {
       if (sizes[i].log > 0) runs.push_back(ExtentOf(sizes[i].log));
       funk->log = std::make_shared<Log>(&policy_, nullptr, std::move(runs));
       if (sizes[i].table > 0) {
-        funk->table = std::make_shared<Run>(nullptr, ExtentOf(sizes[i].table), nullptr);
+        funk->table = std::make_shared<SortedRun>(nullptr, ExtentOf(sizes[i].table), nullptr);
       }
       owned_.push_back(std::make_unique<Chunk>(
           i + 1, KeyOf(i), i + 1 < sizes.size() ? KeyOf(i + 1) : "", std::move(funk)));

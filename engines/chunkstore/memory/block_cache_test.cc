@@ -1,11 +1,8 @@
 #include "memory/block_cache.h"
 
 #include <gtest/gtest.h>
-#include <malloc.h>
-#include <unistd.h>
 
 #include <atomic>
-#include <cstdio>
 #include <map>
 #include <random>
 #include <string>
@@ -13,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "kvdyno/base/testing/process.h"
 #include "memory/ghost_list.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -24,6 +22,7 @@ constexpr bool kSanitized = false;
 namespace chunkstore {
 namespace {
 
+using kvdyno::testing::ResidentBytes;
 using Handle = BlockCache::Handle;
 
 // What the block at a place holds: derived from the place, so that a mix-up shows.
@@ -32,15 +31,6 @@ std::string BlockAt(uint64_t segment, uint64_t offset, size_t size) {
   std::minstd_rand random(static_cast<uint32_t>(segment * 31 + offset + 1));
   for (size_t i = 0; i < size; i += 97) bytes[i] = static_cast<char>(random());
   return bytes;
-}
-
-double ResidentBytes() {
-  malloc_trim(0);
-  size_t total = 0, resident = 0;
-  std::FILE* file = std::fopen("/proc/self/statm", "r");
-  if (file == nullptr || std::fscanf(file, "%zu %zu", &total, &resident) != 2) resident = 0;
-  if (file != nullptr) std::fclose(file);
-  return static_cast<double>(resident) * static_cast<double>(sysconf(_SC_PAGESIZE));
 }
 
 TEST(BlockCache, ReturnsWhatWasInserted) {
@@ -117,12 +107,12 @@ TEST(BlockCache, UsesItsCapacityAndNotMore) {
 TEST(BlockCache, MemoryFollowsTheResidentSet) {
   if (kSanitized) GTEST_SKIP() << "the sanitizer's own memory is in the way";
   constexpr size_t kCapacity = 64 << 20;
-  const double before = ResidentBytes();
+  const auto before = static_cast<double>(ResidentBytes());
   BlockCache cache(kCapacity);
   std::mt19937 random(1);
   const std::string bytes(4352, 'x');
   const auto check = [&](const char* when) {
-    const double resident = ResidentBytes() - before;
+    const double resident = static_cast<double>(ResidentBytes()) - before;
     EXPECT_NEAR(static_cast<double>(cache.memory()), resident, 0.04 * resident + 1e6) << when;
   };
   for (uint64_t i = 0; i < 6000; ++i) cache.Insert(1, i, bytes);

@@ -1,11 +1,8 @@
 #include "memory/row_cache.h"
 
 #include <gtest/gtest.h>
-#include <malloc.h>
-#include <unistd.h>
 
 #include <atomic>
-#include <cstdio>
 #include <map>
 #include <optional>
 #include <random>
@@ -14,6 +11,7 @@
 #include <vector>
 
 #include "kvdyno/base/hash.h"
+#include "kvdyno/base/testing/process.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool kSanitized = true;  // the resident set is not the program's own
@@ -25,6 +23,7 @@ namespace chunkstore {
 namespace {
 
 using kvdyno::Hash64;
+using kvdyno::testing::ResidentBytes;
 
 struct Found {
   std::string value;
@@ -53,15 +52,6 @@ void Insert(RowCache* cache, const std::string& key, const std::string& value, V
 void Refresh(RowCache* cache, const std::string& key, const std::string& value, Version version,
              EntryType type = EntryType::kValue) {
   cache->Refresh(key, Hash64(key), {key, value, version, type});
-}
-
-double ResidentBytes() {
-  malloc_trim(0);
-  size_t total = 0, resident = 0;
-  std::FILE* file = std::fopen("/proc/self/statm", "r");
-  if (file == nullptr || std::fscanf(file, "%zu %zu", &total, &resident) != 2) resident = 0;
-  if (file != nullptr) std::fclose(file);
-  return static_cast<double>(resident) * static_cast<double>(sysconf(_SC_PAGESIZE));
 }
 
 TEST(RowCache, ReturnsWhatWasInserted) {
@@ -169,10 +159,10 @@ TEST(RowCache, MemoryFollowsTheResidentSet) {
   if (kSanitized) GTEST_SKIP() << "the sanitizer's own memory is in the way";
   constexpr size_t kCapacity = 48 << 20;
   for (const size_t size : {20, 800, 4000}) {
-    const double before = ResidentBytes();
+    const auto before = static_cast<double>(ResidentBytes());
     RowCache cache(kCapacity);
     const auto check = [&](const char* when) {
-      const double resident = ResidentBytes() - before;
+      const double resident = static_cast<double>(ResidentBytes()) - before;
       EXPECT_NEAR(static_cast<double>(cache.memory()), resident, 0.04 * resident + 1e6)
           << when << ", rows of " << size;
     };

@@ -29,9 +29,9 @@ std::vector<ExtentRef*> RunsInOrder(ManifestState* state) {
 }
 
 // A run holds offsets from its own begin alone, so it may lie anywhere.
-class RunCopier {
+class SortedRunCopier {
  public:
-  RunCopier(const BackupSource& source, FileSystem* files, const std::string& directory)
+  SortedRunCopier(const BackupSource& source, FileSystem* files, const std::string& directory)
       : source_(source), target_(files, directory, true, kOpenFiles) {}
 
   // *run is where the copy lies.
@@ -69,7 +69,7 @@ class RunCopier {
 };
 
 Status CopyRuns(BackupSource* source, FileSystem* files, const std::string& directory) {
-  RunCopier copier(*source, files, directory);
+  SortedRunCopier copier(*source, files, directory);
   for (ExtentRef* run : RunsInOrder(&source->state)) {
     if (Status status = copier.Copy(run); !status.ok()) return status;
   }

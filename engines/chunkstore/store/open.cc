@@ -134,7 +134,7 @@ void StoreImpl::BuildChunks() {
     const auto next = std::next(at);
     auto funk = std::make_unique<Funk>();
     if (!record.table.empty()) {
-      funk->table = std::make_shared<Run>(state_.segments.get(), record.table, nullptr);
+      funk->table = std::make_shared<SortedRun>(state_.segments.get(), record.table, nullptr);
     }
     const ChunkWarmth* known = warmth_ == nullptr ? nullptr : warmth_->Find(record.id);
     SavedIndex saved;

@@ -196,7 +196,7 @@ Status StoreImpl::VerifyChecksums(CheckReport* report) {
     }
   }
   std::set<uint64_t> files;
-  const auto check = [&](const Run& run) {
+  const auto check = [&](const SortedRun& run) {
     files.insert(run.extent().segment);
     run.Check(&report->problems, &report->blocks, &report->entries);
   };

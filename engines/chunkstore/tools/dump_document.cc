@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "check/run_file.h"
 #include "check/salvage.h"
+#include "check/sorted_run_file.h"
 #include "funk/warmth.h"
 #include "manifest/file.h"
 #include "manifest/text.h"
@@ -113,10 +113,10 @@ Status DumpManifest(FileSystem* files, const DumpRequest& request, Json* documen
 
 Json ShownRun(SegmentFiles* segments, const ExtentRef& extent, uint64_t limit, Status* status) {
   Json json = Shown(extent);
-  std::unique_ptr<RunFile> run;
-  *status = RunFile::Open(segments, extent, &run);
+  std::unique_ptr<SortedRunFile> run;
+  *status = SortedRunFile::Open(segments, extent, &run);
   if (!status->ok()) return json;
-  const RunIndex& index = run->index();
+  const SortedRunIndex& index = run->index();
   json["blocks"] = index.blocks.size();
   json["filter_bytes"] = index.filter.memory();
   json["first_key"] = Escaped(index.first_key(0));

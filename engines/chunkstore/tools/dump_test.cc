@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "funk/run.h"
+#include "funk/sorted_run.h"
 #include "funk/warmth.h"
 #include "kvdyno/base/testing/simulated_file_system.h"
 #include "manifest/file.h"
@@ -23,10 +23,10 @@ class DumpTest : public ::testing::Test {
     ASSERT_TRUE(segments.Recover({}, false).ok());
     std::unique_ptr<SegmentWriter> writer;
     ASSERT_TRUE(segments.Create(&writer).ok());
-    RunBuilder builder(writer.get(), {});
+    SortedRunBuilder builder(writer.get(), {});
     ASSERT_TRUE(builder.Add({std::string_view("a\0\n", 3), "one", 7, EntryType::kValue}).ok());
     ASSERT_TRUE(builder.Add({"b", "", MakeVersion(1, 9), EntryType::kDeletion}).ok());
-    RunSummary summary;
+    SortedRunSummary summary;
     ASSERT_TRUE(builder.Finish(&summary).ok());
     ASSERT_TRUE(writer->Finish(true).ok());
     segment_ = summary.extent.segment;

@@ -5,9 +5,8 @@
 #include <fstream>
 #include <map>
 
-#include "measure/cgroup.h"
 #include "measure/disk.h"
-#include "measure/proc.h"
+#include "measure/kernel.h"
 #include "measure/text_file.h"
 
 namespace kvdyno {

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "measure/disk.h"
-#include "measure/proc.h"
 
 namespace kvdyno {
 

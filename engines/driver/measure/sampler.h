@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "kvdyno/api/adapter.h"
-#include "measure/cgroup.h"
+#include "measure/kernel.h"
 
 namespace kvdyno {
 

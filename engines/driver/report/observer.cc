@@ -82,7 +82,7 @@ void Observer::BeginPhase(const std::string& name, const Limits& limits, bool cl
   for (Pulse* pulse : {&row_pulse_, &progress_pulse_, &status_pulse_}) {
     pulse->Restart(phase_->started);
   }
-  TellProgress(phase_->started, 0);
+  WriteProgress(phase_->started, 0);
   wake_.notify_all();
 }
 
@@ -90,7 +90,7 @@ std::shared_ptr<const Tally> Observer::EndPhase() {
   const std::lock_guard lock(mutex_);
   for (Recorder* recorder : recorders_) recorder->TakeRest(&fresh_);
   Book();
-  Tell(Clock::now(), true);
+  Report(Clock::now(), true);
   const std::unique_ptr<Phase> ended = std::move(phase_);
   wake_.notify_all();
   return ended->clients_work ? ended->total : nullptr;
@@ -113,7 +113,7 @@ void Observer::Watch() {
     if (wake_.wait_until(lock, due) == std::cv_status::no_timeout || phase_ == nullptr) continue;
     if (phase_->clients_work) Collect(&lock);
     if (phase_ == nullptr) continue;
-    Tell(Clock::now(), false);
+    Report(Clock::now(), false);
   }
 }
 
@@ -146,12 +146,12 @@ void Observer::Book() {
 }
 
 // `last`: of the phase; reports what happened since the pulses.
-void Observer::Tell(Clock::time_point now, bool last) {
+void Observer::Report(Clock::time_point now, bool last) {
   const double row_seconds = SecondsBetween(row_pulse_.last, now);
   const double progress_seconds = SecondsBetween(progress_pulse_.last, now);
   if (NearlyOver(now)) row_pulse_.due = Clock::time_point::max();
-  if (row_pulse_.Take(now) || last) TellRow(now, row_seconds);
-  if (progress_pulse_.Take(now) || last) TellProgress(now, progress_seconds);
+  if (row_pulse_.Take(now) || last) WriteRow(now, row_seconds);
+  if (progress_pulse_.Take(now) || last) WriteProgress(now, progress_seconds);
   if (status_ && phase_->clients_work && (status_pulse_.Take(now) || last)) {
     const double elapsed = SecondsBetween(phase_->started, now);
     std::puts(StatusLine(std::time(nullptr), elapsed, *phase_->total).c_str());
@@ -167,7 +167,7 @@ bool Observer::NearlyOver(Clock::time_point now) const {
   return left < std::chrono::duration<double>(row_pulse_.interval).count() / 2;
 }
 
-void Observer::TellRow(Clock::time_point now, double seconds) {
+void Observer::WriteRow(Clock::time_point now, double seconds) {
   if (series_ != nullptr) {
     std::vector<Counter> counters = sampler_->Sample();
     series_->Append(phase_->name, SecondsBetween(started_, now), seconds,
@@ -175,19 +175,19 @@ void Observer::TellRow(Clock::time_point now, double seconds) {
                     Changes(phase_->counters, counters));
     phase_->counters = std::move(counters);
   }
-  TellEvents();
+  WriteEvents();
   phase_->interval->Reset();
 }
 
 // Taken also where nothing uses them, so that they do not pile up.
-void Observer::TellEvents() {
+void Observer::WriteEvents() {
   const std::vector<Event> events = sampler_->TakeEvents();
   if (events_ != nullptr) events_->Append(events);
 }
 
-void Observer::TellProgress(Clock::time_point now, double seconds) {
+void Observer::WriteProgress(Clock::time_point now, double seconds) {
   const uint64_t operations = phase_->total->operations();
-  const uint64_t recent = operations - std::exchange(phase_->operations_told, operations);
+  const uint64_t recent = operations - std::exchange(phase_->operations_reported, operations);
   const double elapsed = SecondsBetween(phase_->started, now);
   progress_.Write({.phase = phase_->name,
                    .elapsed = elapsed,

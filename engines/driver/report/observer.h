@@ -71,20 +71,20 @@ class Observer {
     Limits limits;
     bool clients_work = false;
     Clock::time_point started;
-    std::shared_ptr<Tally> total;     // since the phase began
-    std::unique_ptr<Tally> interval;  // since the last row
-    std::vector<Counter> counters;    // at the last row
-    uint64_t operations_told = 0;     // in the last progress line
+    std::shared_ptr<Tally> total;      // since the phase began
+    std::unique_ptr<Tally> interval;   // since the last row
+    std::vector<Counter> counters;     // at the last row
+    uint64_t operations_reported = 0;  // in the last progress line
   };
 
   void Watch();
   void Collect(std::unique_lock<std::mutex>* lock);
   void Book();
-  void Tell(Clock::time_point now, bool last);
+  void Report(Clock::time_point now, bool last);
   bool NearlyOver(Clock::time_point now) const;
-  void TellRow(Clock::time_point now, double seconds);
-  void TellEvents();
-  void TellProgress(Clock::time_point now, double seconds);
+  void WriteRow(Clock::time_point now, double seconds);
+  void WriteEvents();
+  void WriteProgress(Clock::time_point now, double seconds);
   std::optional<double> Fraction(double elapsed) const;
 
   const TallyShape shape_;

@@ -40,7 +40,7 @@ Properties::Properties(std::string engine_name, OptionTable* engine_options)
   DescribePhases();
   DescribeClients();
   DescribePlaces();
-  DescribeTelling();
+  DescribeReporting();
   DescribeConstants();
 }
 

@@ -43,7 +43,7 @@ class Properties {
   void DescribePhases();
   void DescribeClients();
   void DescribePlaces();
-  void DescribeTelling();
+  void DescribeReporting();
   void DescribeConstants();
 
   // YCSB-cpp's spellings, each with the property that it stands for.

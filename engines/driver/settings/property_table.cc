@@ -213,7 +213,7 @@ void Properties::DescribePlaces() {
                 .scales = true});
 }
 
-void Properties::DescribeTelling() {
+void Properties::DescribeReporting() {
   Settings& s = settings_;
   table_.Bool("status", &s.status, Plain("Prints status lines; the same as -s."));
   table_.Seconds("status.interval", &s.status_interval,

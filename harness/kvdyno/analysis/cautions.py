@@ -16,7 +16,7 @@ from kvdyno.model.axes import DEVICE, FULL_SPEED
 from kvdyno.model.experiment import DEFAULT_CACHE, AxisValue
 from kvdyno.model.record import LASTING_FACTS, Record
 from kvdyno.model.results import Caution
-from kvdyno.model.units import told_apart
+from kvdyno.model.units import distinct_sizes
 
 from .estimate import TOO_WIDE
 from .frame import label_of
@@ -246,7 +246,7 @@ def _mixed(records: Sequence[Record]) -> list[Caution]:
     )
     facts: list[tuple[str, Callable[[Record], object]]]
     facts = [(name, partial(_fact, name=name)) for name in LASTING_FACTS]
-    found = _differing("memory caps", told_apart(*sorted({r.point.cap_bytes for r in records})))
+    found = _differing("memory caps", distinct_sizes(*sorted({r.point.cap_bytes for r in records})))
     for what, key in [*kinds, *facts]:
         found += _differing(what, map(key, records))
     for label, builds in _builds_of(records).items():

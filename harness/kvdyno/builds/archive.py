@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from kvdyno.errors import EngineError, HostError
-from kvdyno.model.units import told_apart
+from kvdyno.model.units import distinct_sizes
 from kvdyno.model.versions import Archive, Version
 
 from .registries import fetch
@@ -77,7 +77,7 @@ def demand_space(folder: Path, *, needed_bytes: int) -> None:
     free = status.f_bavail * status.f_frsize
     if free < needed_bytes:
         raise HostError(
-            "expected {} of free disk, found {}".format(*told_apart(needed_bytes, free)),
+            "expected {} of free disk, found {}".format(*distinct_sizes(needed_bytes, free)),
             where=str(folder),
             remedy="free some, or set KVDYNO_DATA to a folder on another disk",
         )

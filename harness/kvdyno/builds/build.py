@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from kvdyno.host.libraries import driver_in, is_built, is_current, prefix_of
 from kvdyno.model.project import Project
-from kvdyno.model.versions import driver_in, is_built, is_current, prefix_of
 
 from .drivers import build_driver, build_own_drivers, run_suite
 from .library import build_library

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kvdyno.errors import EngineError
+from kvdyno.host.libraries import MANIFEST, driver_in, engines_folder, stamp_of
 from kvdyno.model.sources import source_sha256
-from kvdyno.model.versions import MANIFEST, driver_in, engines_folder, read_versions, stamp_of, versioned
+from kvdyno.model.versions import read_versions, versioned
 
 from .compiling import compile_targets, configure, has_target
 from .work import Work

@@ -10,17 +10,15 @@ from functools import partial
 from pathlib import Path
 
 from kvdyno.errors import EngineError
-from kvdyno.model.versions import (
+from kvdyno.host.libraries import (
     MANIFEST,
     PLACES_LEFT_OUT,
-    Library,
     archives_folder,
     compiler,
     engines_folder,
     is_built,
-    read_versions,
-    versioned,
 )
+from kvdyno.model.versions import Library, read_versions, versioned
 
 from .archive import demand_space, get_archive, unpack
 from .compiling import compile_targets, configure

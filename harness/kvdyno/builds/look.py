@@ -8,18 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kvdyno.errors import EngineError
+from kvdyno.host.libraries import archives_folder, driver_in, is_built, is_current, prefix_of
 from kvdyno.model.project import Project
-from kvdyno.model.versions import (
-    SYSTEM,
-    Version,
-    archives_folder,
-    driver_in,
-    is_built,
-    is_current,
-    prefix_of,
-    read_versions,
-    split_version,
-)
+from kvdyno.model.versions import SYSTEM, Version, read_versions, split_version
 from kvdyno.model.words import unknown
 
 

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from kvdyno.errors import HostError
+from kvdyno.host.libraries import engines_folder
 from kvdyno.model.project import Project
-from kvdyno.model.versions import engines_folder
 
 from .compiling import Progress
 

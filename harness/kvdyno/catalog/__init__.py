@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import cast, get_args
 
 from kvdyno.errors import EngineError
-from kvdyno.model.build import build_sha256
+from kvdyno.host.build import build_sha256
 from kvdyno.model.engine import Engine, RunnerName
 from kvdyno.model.image import REMEDY, names_of_images
 from kvdyno.model.project import Project
@@ -99,7 +99,7 @@ def discover(project: Project, *, runner: RunnerName = "local") -> Catalog:
 
 
 def _with_images(project: Project) -> Catalog:
-    from kvdyno.model.docker_engine import address  # its library takes its time to import
+    from kvdyno.host.docker_engine import address  # its library takes its time to import
 
     names = names_of_images(project)
     packages = ImageEngines(project, [name for name in names if not split_version(name)[1]])

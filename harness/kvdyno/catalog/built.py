@@ -8,20 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from kvdyno.errors import EngineError
+from kvdyno.host.libraries import driver_in, engines_folder, is_built, is_current, prefix_of
 from kvdyno.model.engine import Engine
 from kvdyno.model.project import Project
-from kvdyno.model.versions import (
-    SYSTEM,
-    build_remedy,
-    driver_in,
-    engines_folder,
-    is_built,
-    is_current,
-    prefix_of,
-    read_versions,
-    split_version,
-    versioned,
-)
+from kvdyno.model.versions import SYSTEM, build_remedy, read_versions, split_version, versioned
 
 from .describing import local_engine
 

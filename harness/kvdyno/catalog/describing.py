@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 from kvdyno.errors import EngineError
-from kvdyno.model.build import build_sha256
+from kvdyno.host.build import build_sha256
 from kvdyno.model.engine import Engine, EngineDescription
 from kvdyno.model.metrics import read_counters
 from kvdyno.model.schema import parse_json, validate

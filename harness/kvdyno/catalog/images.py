@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kvdyno.errors import EngineError
+from kvdyno.host.libraries import version_sha256
 from kvdyno.model.engine import Engine
 from kvdyno.model.image import (
     REMEDY,
@@ -17,7 +18,7 @@ from kvdyno.model.image import (
 )
 from kvdyno.model.metrics import read_counters
 from kvdyno.model.project import Project
-from kvdyno.model.versions import split_version, version_sha256
+from kvdyno.model.versions import split_version
 
 from .describing import DESCRIBE_SECONDS, no_description, parse_description
 from .presets import read_presets
@@ -30,7 +31,7 @@ class ImageEngines(Mapping[str, Engine]):
     """Those of the named engines that have an image; each is checked and described when first asked for."""
 
     def __init__(self, project: Project, names: Iterable[str]) -> None:
-        from kvdyno.model.docker_engine import connect  # its library takes its time to import
+        from kvdyno.host.docker_engine import connect  # its library takes its time to import
 
         self._project = project
         self._connect = connect
@@ -96,7 +97,7 @@ def _describe_in(client: DockerClient, image_id: str, *, where: str) -> bytes:
     """What the image's driver answers."""
     from docker.errors import APIError
 
-    from kvdyno.model.docker_engine import run_once
+    from kvdyno.host.docker_engine import run_once
 
     command = [*client.images.get(image_id).attrs["Config"]["Entrypoint"], "--describe"]
     try:

@@ -1,14 +1,18 @@
-"""How to measure the same again: the commands that a report ends with."""
+"""Measuring the same again: the commands that a report ends with, and the stored run that a person names."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
 
+from kvdyno.errors import UsageError
 from kvdyno.model.engine import RunnerName
 from kvdyno.model.point import Plan
+from kvdyno.model.project import Project
+from kvdyno.model.record import Record
 from kvdyno.model.results import Analysis
 from kvdyno.model.versions import versioned
+from kvdyno.store import RunStore
 
 _ONCE_ONLY = ("--json", "--force", "--wait")
 _OF_REPORTS = ("--builds-of", "--compare")
@@ -60,3 +64,15 @@ def _run(arguments: Sequence[str], plan: Plan) -> Iterator[str]:
     runners = {point.engine.runner for point in plan.points if point.axes["engine"] in unnamed}
     if "docker" in runners and not any(word.startswith(("-r", "--runner")) for word in arguments):
         yield from ("--runner", "docker")
+
+
+def stored_run(here: Project, text: str) -> Record:
+    """The one record whose run's id ends so. Raises UsageError if there is none, or more than one."""
+    found = [record for record in RunStore(here.runs).read()[0] if record.run_id.endswith(text)]
+    if len(found) == 1:
+        return found[0]
+    raise UsageError(
+        f"expected a run's id or its end, found {text!r}, which {len(found) or 'no'} runs have",
+        where=str(here.runs),
+        remedy="`kvdyno show` lists the runs",
+    )

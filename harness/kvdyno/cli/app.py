@@ -18,7 +18,7 @@ from kvdyno.model.experiment import CachePolicy
 from kvdyno.model.project import Project
 from kvdyno.store import CorruptRecord
 
-from .layout import harmless
+from .pages.shapes import harmless
 
 app = typer.Typer(
     no_args_is_help=True,

@@ -27,7 +27,7 @@ from .app import (
     print_json,
     project,
 )
-from .layout import counted
+from .pages.shapes import counted
 
 
 @app.command(name="export", rich_help_panel="Look")

@@ -29,9 +29,9 @@ from kvdyno.model.units import human_bytes
 from kvdyno.model.versions import read_versions, versioned
 from kvdyno.spec import engines_named
 
-from . import pages
 from .app import EnginesOption, JsonOption, RunnerOption, app, console, print_json, print_line, project, words
-from .layout import plain_table
+from .pages.engines import engine_document, engines_table
+from .pages.shapes import plain_table
 
 engines = typer.Typer(invoke_without_command=True, rich_markup_mode="markdown")
 app.add_typer(engines, name="engines", rich_help_panel="Look")
@@ -64,9 +64,9 @@ def list_engines(context: typer.Context, runner: RunnerOption = "local", json: J
     here = project()
     found = catalog.discover(here, runner=runner)
     if json:
-        print_json([pages.engine_document(engine) for engine in found.values()])
+        print_json([engine_document(engine) for engine in found.values()])
         return
-    pages.engines_table(console, found)
+    engines_table(console, found)
     if runner == "local":
         _versions_table(version_states(here))
 

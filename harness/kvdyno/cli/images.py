@@ -10,6 +10,8 @@ from typing import Annotated
 import typer
 
 from kvdyno.builds import get_archive
+from kvdyno.host.docker_engine import connect
+from kvdyno.host.libraries import archives_folder
 from kvdyno.images import (
     HARNESS_IMAGE,
     ImageState,
@@ -18,12 +20,11 @@ from kvdyno.images import (
     find_base,
     image_states,
 )
-from kvdyno.model.docker_engine import connect
 from kvdyno.model.image import image_name
 from kvdyno.model.project import Project
 from kvdyno.model.sources import buildable_engines
 from kvdyno.model.units import human_bytes
-from kvdyno.model.versions import archives_folder, read_versions, split_version
+from kvdyno.model.versions import read_versions, split_version
 from kvdyno.spec import engines_named
 
 from .app import (
@@ -38,7 +39,7 @@ from .app import (
     words,
 )
 from .engines import ExperimentRunnerOption
-from .layout import harmless, plain_table
+from .pages.shapes import harmless, plain_table
 
 images = typer.Typer(no_args_is_help=True, rich_markup_mode="markdown")
 app.add_typer(images, name="images", rich_help_panel="This machine", help="Build or list engines' images.")

@@ -18,8 +18,7 @@ from kvdyno.model.results import Analysis, ReportPaths
 from kvdyno.plan import estimate
 from kvdyno.spec import list_experiments
 
-from . import pages, render
-from .again import commands_again
+from .again import commands_again, stored_run
 from .app import (
     BuildsOfOption,
     CacheOption,
@@ -47,10 +46,9 @@ from .app import (
     warn_of,
     words,
 )
-from .display import SweepDisplay
-from .forecast import Forecast
-from .layout import counted
-from .stored import stored_run
+from .pages import records, sweeps
+from .pages.shapes import counted, silent
+from .progress import Forecast, SweepDisplay
 
 
 @app.command(rich_help_panel="Measure")
@@ -89,9 +87,9 @@ def plan(
     reuse = pipeline.look_up(here, whole, how=how)
     rest = estimate(pipeline.remaining(whole, reuse.records))
     if json:
-        print_json(render.plan_document(whole, reuse, rest=rest, price_per_hour=price_per_hour))
+        print_json(sweeps.plan_document(whole, reuse, rest=rest, price_per_hour=price_per_hour))
     else:
-        render.plan_table(console, whole, reuse, rest=rest, price_per_hour=price_per_hour)
+        sweeps.plan_table(console, whole, reuse, rest=rest, price_per_hour=price_per_hour)
 
 
 @app.command(rich_help_panel="Measure")
@@ -136,7 +134,7 @@ def run(
         force=force,
         frequency=pipeline.Frequency(governor, no_turbo=no_turbo),
     )
-    with SweepDisplay(render.silent() if json else console, _forecast(here, whole, how)) as display:
+    with SweepDisplay(silent() if json else console, _forecast(here, whole, how)) as display:
         result = pipeline.sweep(here, whole, how=how, observer=display, wait=wait)
     found = pipeline.analyse(here, whole, records=result.records)
     paths = pipeline.write_report(
@@ -181,12 +179,12 @@ def rerun(
     here = project(results=results, data=data)
     before = stored_run(here, run)
     whole = pipeline.plan_again(here, before)
-    with SweepDisplay(render.silent() if json else console, Forecast(whole.runs)) as display:
+    with SweepDisplay(silent() if json else console, Forecast(whole.runs)) as display:
         done = pipeline.rerun(here, whole, before, observer=display, wait=wait)
     if json:
-        print_json(pages.rerun_document(done))
+        print_json(records.rerun_document(done))
     else:
-        pages.rerun_page(console, done)
+        records.rerun_page(console, done)
     if done.again.status != "ok":
         raise RunFailures(
             f"the run ended as {done.again.status.replace('_', ' ')}",
@@ -259,7 +257,7 @@ def _request(
 ) -> pipeline.Request:
     if experiment is None:
         raise UsageError(
-            render.experiments_text(list_experiments(here)), remedy="name one, or the path of a file"
+            sweeps.experiments_text(list_experiments(here)), remedy="name one, or the path of a file"
         )
     return pipeline.Request(
         experiment=experiment,
@@ -276,11 +274,11 @@ def _request(
 def _show_outcome(found: Analysis, paths: ReportPaths, *, measured: int, reused: int, json: bool) -> None:
     summary = pipeline.summarise(found)
     if json:
-        print_json(render.outcome_document(summary, paths, measured=measured, reused=reused))
+        print_json(sweeps.outcome_document(summary, paths, measured=measured, reused=reused))
         return
-    render.summary_page(console, summary)
+    sweeps.summary_page(console, summary)
     console.print(f"\n{counted(measured, 'run')} measured, {reused} taken from earlier sweeps")
-    render.places(console, paths)
+    sweeps.places(console, paths)
 
 
 def _forecast(here: Project, whole: Plan, how: pipeline.SweepSettings) -> Forecast:

@@ -22,7 +22,7 @@ from .app import (
     console,
     project,
 )
-from .layout import counted
+from .pages.shapes import counted
 
 
 @app.command(rich_help_panel="Publish")

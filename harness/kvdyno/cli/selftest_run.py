@@ -23,9 +23,8 @@ from kvdyno.selftest.generators import Check
 from kvdyno.selftest.noise import COMPARISONS_LEAST, COVERAGE_LEAST, FALSE_ALARMS_MOST, Score, scores
 
 from .app import console, print_json
-from .display import SweepDisplay
-from .forecast import Forecast
-from .render import silent
+from .pages.shapes import silent
+from .progress import Forecast, SweepDisplay
 
 _EXPERIMENT = "selftest"
 

@@ -16,7 +16,7 @@ import requests
 from docker.errors import DockerException, ImageNotFound
 
 from kvdyno.errors import HostError
-from kvdyno.model.docker_engine import connect, run_once
+from kvdyno.host.docker_engine import connect, run_once
 from kvdyno.model.project import Project
 
 #: From a registry, and made without one.
@@ -126,13 +126,13 @@ def _base(client: docker.DockerClient, name: str) -> Base:
             remedy=f"docker pull --platform linux/{ours} {name}, or name another one",
         )
     try:
-        told = run_once(client, name, ["cat", "/etc/os-release"]).stdout.decode(errors="replace")
+        output = run_once(client, name, ["cat", "/etc/os-release"]).stdout.decode(errors="replace")
     except (DockerException, TimeoutError) as error:
         said = _first_line(getattr(error, "explanation", None) or str(error))
         raise HostError(
             f"the base image cannot be run here: {said}", where=name, remedy="name another one"
         ) from error
-    release = dict(line.partition("=")[::2] for line in told.splitlines())
+    release = dict(line.partition("=")[::2] for line in output.splitlines())
     suite = release.get("VERSION_CODENAME", "").strip('"')
     if not suite:
         raise HostError(

@@ -13,13 +13,14 @@ import requests
 from docker.errors import DockerException, ImageNotFound
 
 from kvdyno.errors import EngineError
+from kvdyno.host.docker_engine import run_once
+from kvdyno.host.libraries import version_sha256
 from kvdyno.model import image as contract
-from kvdyno.model.docker_engine import run_once
 from kvdyno.model.engine import EngineDescription
 from kvdyno.model.project import Project
 from kvdyno.model.schema import parse_json, validate
 from kvdyno.model.sources import DOCKERFILE, common_sources, own_sources
-from kvdyno.model.versions import split_version, version_sha256
+from kvdyno.model.versions import split_version
 
 from .base import Base
 from .context import pack_context

@@ -9,9 +9,10 @@ import docker
 from docker.errors import ImageNotFound
 
 from kvdyno.errors import EngineError
+from kvdyno.host.libraries import version_sha256
 from kvdyno.model import image as contract
 from kvdyno.model.project import Project
-from kvdyno.model.versions import split_version, version_sha256
+from kvdyno.model.versions import split_version
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,13 @@ from decimal import Decimal
 from .engine import OptionDescription
 from .experiment import AxisValue
 from .units import (
+    distinct_sizes,
     format_bytes,
     format_seconds,
     human_bytes,
     parse_bytes,
     parse_count,
     parse_seconds,
-    told_apart,
 )
 from .words import shown, unknown
 
@@ -137,5 +137,5 @@ def _check_range(option: OptionDescription, number: float) -> None:
             whole = int(bound) if float(bound).is_integer() else bound
             limit, found = display_value(option, whole), display_value(option, number)
             if option.type == "bytes":
-                limit, found = told_apart(int(bound), int(number))
+                limit, found = distinct_sizes(int(bound), int(number))
             raise ValueError(f"{option.name}: expected {word} {limit}, found {found}")

@@ -109,7 +109,7 @@ def human_bytes(size: float) -> str:
     return f"{_three_digits(size)} TiB"
 
 
-def told_apart(*sizes: int) -> tuple[str, ...]:
+def distinct_sizes(*sizes: int) -> tuple[str, ...]:
     """Sizes for one sentence: those that would read alike, though they differ, have all their digits."""
     texts = [human_bytes(size) for size in sizes]
     alike = len(set(texts)) < len(set(sizes))

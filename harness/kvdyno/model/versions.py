@@ -1,50 +1,40 @@
-"""Versions of engines: what engines/versions.yaml lists, and where what is built of them lies.
-
-The contract between what builds versions (`kvdyno.builds`) and what looks for them (`kvdyno.catalog`). Below
-the data folder, `engines/<library>@<version>-<key>/` holds a built library: `lib/`, `include/`,
-`library.json` (written last) and in `bin/` the drivers that load it, each beside `<driver>.sources`, the hash
-of what it was compiled from. The key hashes all that can change the library's file.
-"""
+"""Versions of engines: what engines/versions.yaml lists."""
 
 from __future__ import annotations
 
 import functools
-import hashlib
-import json
 import os
 import platform
-import subprocess
+import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, ValidationError, model_validator
-from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from kvdyno.errors import EngineError, HostError, SpecError, UsageError
+from kvdyno.errors import EngineError, UsageError
 
+from .document import read_document
 from .engine import Frozen
 from .project import Project
-from .sources import source_sha256
+from .reading import read_form
 from .units import parse_bytes
-from .words import unknown
+from .words import shown, unknown
 
 #: The distribution's package, as a version.
 SYSTEM = "system"
 #: Environment variable: `system` makes bare names mean packages, whatever versions.yaml lists.
 DEFAULTS = "KVDYNO_VERSIONS"
-#: Written last into a built library's folder: what it is, and how it was built.
-MANIFEST = "library.json"
 
-#: For CMake at the start of each library's project() command: its file is the same wherever it is built.
-PLACES_LEFT_OUT = """\
-add_compile_options("-ffile-prefix-map=${CMAKE_SOURCE_DIR}=." "-ffile-prefix-map=${CMAKE_BINARY_DIR}=./build")
-"""
 
-_COMPILER_SECONDS = 10
+def _sha256(text: str) -> str:
+    if not re.fullmatch("[0-9a-f]{64}", text):
+        raise ValueError(f"expected 64 hexadecimal digits, found {shown(text)}")
+    return text
+
 
 Bytes = Annotated[int, BeforeValidator(parse_bytes), Field(gt=0)]
+Sha256 = Annotated[str, AfterValidator(_sha256)]
 
 
 class Archive(Frozen):
@@ -70,7 +60,7 @@ class Version(Frozen):
     """One version: its archive with SHA-256, and what building it takes. `cpu_minutes` counts one core."""
 
     archive: Archive
-    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    sha256: Sha256
     cpu_minutes: Annotated[float, Field(gt=0)]
     disk: Bytes
 
@@ -187,117 +177,5 @@ def versions_file(project: Project) -> Path:
 
 @functools.lru_cache(maxsize=8)
 def _parsed(path: Path, _modified_ns: int) -> Versions:
-    try:
-        document = YAML(typ="safe", pure=True).load(path)
-        return Versions.model_validate({"libraries": _texts(document or {})})
-    except ValidationError as errors:
-        found = (f"{'.'.join(map(str, each['loc'][1:]))}: {each['msg']}" for each in errors.errors())
-        raise SpecError("; ".join(found), where=str(path)) from None
-    except (YAMLError, OSError, ValueError, TypeError, AttributeError) as error:
-        problem = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise SpecError(f"cannot be read: {problem}", where=str(path)) from None
-
-
-def _texts(node: Any) -> Any:
-    """Keys as texts: YAML reads a version like 1.23 as a number, and 1.20 as another one."""
-    if isinstance(node, dict):
-        for key in node:
-            if not isinstance(key, str):
-                raise ValueError(f"expected {key!r} in quotes: versions are texts")
-        return {key: _texts(value) for key, value in node.items()}
-    return node
-
-
-def engines_folder(project: Project) -> Path:
-    """Where archives, sources and built versions lie; can be deleted at any time."""
-    return project.data / "engines"
-
-
-def archives_folder(project: Project) -> Path:
-    """Where archives are kept once they are verified."""
-    return engines_folder(project) / "archives"
-
-
-def prefix_of(project: Project, *, library: str, version: str) -> Path:
-    """The folder of a built library, whether or not it exists.
-
-    Its key hashes the archive, the options, the recipe, what leaves places out, and the compiler.
-    """
-    here = {"places": PLACES_LEFT_OUT, "compiler": compiler()}
-    key = _hash(_inputs(project, library, version) | here)
-    return engines_folder(project) / f"{library}@{version}-{key[:12]}"
-
-
-def version_sha256(project: Project, name: str) -> str:
-    """Hash of all that a driver and its library are built from, but for the compiler: of an image's sources.
-
-    Without a version in the name, of the driver's sources alone. Raises EngineError for an unknown name.
-    """
-    engine, version = split_version(name)
-    sources = source_sha256(project, engine)
-    if version is None:
-        return sources
-    versions = read_versions(project)
-    versions.check(engine, version)
-    library = versions.library_of(engine)
-    assert library is not None  # or there were no version
-    return _hash(_inputs(project, library, version) | {"driver": sources})
-
-
-def _inputs(project: Project, library: str, version: str) -> dict[str, object]:
-    """What can change a library's file, but for the compiler."""
-    found = read_versions(project).libraries[library]
-    engines = project.adapters.parent
-    own = {str(path): _sha256(engines / path) for path in found.uses}
-    return {
-        "archive": found.versions[version].sha256,
-        "options": dict(found.settings()),
-        "target": found.target,
-        "headers": found.headers,
-        "recipe": _sha256(engines / found.recipe) if found.recipe else None,
-        **({"uses": own} if own else {}),
-    }
-
-
-def _hash(key: Mapping[str, object]) -> str:
-    return hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()
-
-
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-@functools.cache
-def compiler() -> str:
-    """The C++ compiler's name and version, as it prints them. Raises HostError without one."""
-    command = [os.environ.get("CXX", "c++"), "--version"]
-    try:
-        done = subprocess.run(command, capture_output=True, timeout=_COMPILER_SECONDS, check=True, text=True)
-    except (OSError, subprocess.SubprocessError) as error:
-        raise HostError(
-            f"no C++ compiler answers: {error}", where=" ".join(command), remedy="make packages"
-        ) from error
-    return done.stdout.splitlines()[0].strip()
-
-
-def is_built(prefix: Path) -> bool:
-    """Whether the library is there."""
-    return (prefix / MANIFEST).is_file()
-
-
-def driver_in(prefix: Path, engine: str) -> Path:
-    """The driver that loads the library in `prefix`, whether or not it exists."""
-    return prefix / "bin" / f"kvdyno-{engine}"
-
-
-def stamp_of(driver: Path) -> Path:
-    """Beside a driver: the hash of what it was compiled from."""
-    return driver.with_name(driver.name + ".sources")
-
-
-def is_current(project: Project, driver: Path, engine: str) -> bool:
-    """Whether the driver is there, compiled from the present sources of driver and adapter."""
-    stamp = stamp_of(driver)
-    if not driver.is_file() or not stamp.is_file():
-        return False
-    return stamp.read_text().strip() == source_sha256(project, engine)
+    document = read_document(path, keys_are_texts=True)
+    return read_form(document.below("libraries"), Versions) if document.data else Versions()

@@ -83,7 +83,7 @@ def examine(project: Project, *, runner: RunnerName = "local") -> tuple[doctor.F
 def _docker_facts() -> Mapping[str, object] | HostError:
     """Facts about the Engine and the images' base. What reaches it takes its time to import."""
     from kvdyno import images
-    from kvdyno.model.docker_engine import connect
+    from kvdyno.host.docker_engine import connect
     from kvdyno.runner.docker import docker_facts
 
     try:

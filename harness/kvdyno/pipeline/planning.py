@@ -12,7 +12,7 @@ from kvdyno.model.engine import Engine, RunnerName
 from kvdyno.model.experiment import CachePolicy
 from kvdyno.model.point import Plan
 from kvdyno.model.project import Project
-from kvdyno.model.units import told_apart
+from kvdyno.model.units import distinct_sizes
 from kvdyno.runner import memory_bytes
 
 
@@ -67,7 +67,7 @@ def demand_memory(whole: Plan, *, uncapped: bool) -> None:
     if uncapped or memory is None or cap_bytes <= memory:
         return
     profile = whole.experiment.profile
-    most, found = told_apart(memory, cap_bytes)
+    most, found = distinct_sizes(memory, cap_bytes)
     raise HostError(
         f"cap: expected at most this machine's memory, {most}, found {found} at profile {profile.name!r}",
         where=str(whole.experiment.path),

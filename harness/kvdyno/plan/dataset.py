@@ -6,7 +6,7 @@ from kvdyno.errors import SpecError
 from kvdyno.model.axes import AGE, CAP, DATASET, RECORDS, SEED
 from kvdyno.model.options import value_text
 from kvdyno.model.point import Dataset
-from kvdyno.model.units import format_bytes, told_apart
+from kvdyno.model.units import distinct_sizes, format_bytes
 
 from .estimate import expected_load_seconds
 from .identity import hash_of
@@ -25,7 +25,7 @@ def record_count(resolved: Resolved, *, where: str) -> int | None:
     each = record_bytes(resolved)
     count = int(size) // each
     if count == 0:
-        least, found = told_apart(each, int(size))
+        least, found = distinct_sizes(each, int(size))
         raise SpecError(f"dataset: expected at least one record of {least}, found {found}", where=where)
     return count
 

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from kvdyno.errors import SpecError
+from kvdyno.host.external import chosen_engine
 from kvdyno.model.axes import AGE, RECORDS, axis_of
 from kvdyno.model.engine import Engine
 from kvdyno.model.experiment import DEFAULT_CACHE, AxisValue, EngineChoice, Experiment
-from kvdyno.model.external import chosen_engine
 from kvdyno.model.point import Plan, Point
 from kvdyno.model.project import Project
 

@@ -22,7 +22,7 @@ from kvdyno.model.record import (
     RunnerFacts,
     RunStatus,
 )
-from kvdyno.model.units import told_apart
+from kvdyno.model.units import distinct_sizes
 
 from .cache_policy import warmed
 from .cage import BINDS_ALONE, Places, Task, Warden
@@ -133,7 +133,7 @@ def refusal_for_lack_of_space(draft: Draft) -> Record | None:
     free = free_bytes(draft.data)
     if free >= needed:
         return None
-    least, found = told_apart(needed, free)
+    least, found = distinct_sizes(needed, free)
     reason = (
         f"{draft.data}: expected {least} free for this point, found {found}; "
         "remedy: free some, set KVDYNO_DATA to a larger disk, or run `kvdyno clean`"
@@ -229,7 +229,7 @@ def _note(draft: Draft, ending: Ending, others: float | None) -> None:
     if not draft.warden.capped:
         draft.warnings.append("ran without a memory cap (--uncapped)")
     elif cap and ending.peak_bytes is not None and ending.peak_bytes > cap + _PAGE_SLACK_BYTES:
-        peak, least = told_apart(ending.peak_bytes, cap)
+        peak, least = distinct_sizes(ending.peak_bytes, cap)
         draft.warnings.append(f"memory peaked at {peak}: the cap of {least} did not bind")
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from types import MappingProxyType
 
 from kvdyno.errors import HostError
+from kvdyno.host.owner import PREFIX, is_leftover, locked
 from kvdyno.model.engine import RunnerName
-from kvdyno.model.owner import PREFIX, is_leftover, locked
 from kvdyno.model.units import human_bytes
 
 from .cage import (

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 from docker.errors import APIError, DockerException
 
 from kvdyno.errors import HostError
-from kvdyno.model.docker_engine import address, connect
+from kvdyno.host.docker_engine import address, connect
+from kvdyno.host.owner import LABEL_OWNER, is_left_by, owned_name, owner_labels
 from kvdyno.model.engine import RunnerName
-from kvdyno.model.owner import LABEL_OWNER, is_left_by, owned_name, owner_labels
 
 from .cage import BINDS_V1, BINDS_V2
 from .cgroup import V1, V2

@@ -18,7 +18,7 @@ from docker.errors import APIError, DockerException, ImageNotFound, NotFound
 from docker.types import Mount
 
 from kvdyno.errors import EngineError, HostError
-from kvdyno.model.docker_engine import connect
+from kvdyno.host.docker_engine import connect
 from kvdyno.model.engine import Engine
 from kvdyno.model.image import DATA, OUTPUT, REMEDY, USER_ID
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kvdyno.errors import HostError
-from kvdyno.model.owner import is_leftover, locked, owned_name
+from kvdyno.host.owner import is_leftover, locked, owned_name
 
 from .disk import sync_folder
 

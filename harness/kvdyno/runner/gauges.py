@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from kvdyno.model.owner import owned_name
+from kvdyno.host.owner import owned_name
 
 from .disk import files_below, nearest_existing, remove_tree
 from .extents import extents_of

@@ -10,8 +10,8 @@ from pathlib import Path
 from types import TracebackType
 
 from kvdyno.errors import HostError, Interrupted
+from kvdyno.host.owner import is_leftover, locked, owned_name
 from kvdyno.model.engine import RunnerName
-from kvdyno.model.owner import is_leftover, locked, owned_name
 from kvdyno.model.point import Dataset, Point, Run
 from kvdyno.model.project import Project, blocking_file
 from kvdyno.model.record import Failure, Record

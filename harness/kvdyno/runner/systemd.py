@@ -17,8 +17,8 @@ from pathlib import Path
 from types import MappingProxyType
 
 from kvdyno.errors import HostError
+from kvdyno.host.owner import PREFIX, is_leftover
 from kvdyno.model.engine import RunnerName
-from kvdyno.model.owner import PREFIX, is_leftover
 
 from .cage import BINDS_V2, LAUNCH_FAILED, Process, Task, read_counter, read_number, read_pids, wait_until
 from .process import HostProcess

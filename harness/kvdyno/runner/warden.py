@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kvdyno.errors import HostError
+from kvdyno.host.owner import owned_name
 from kvdyno.model.engine import RunnerName
-from kvdyno.model.owner import owned_name
 
 from .cage import Cage, Process, Task, Warden
 from .cgroup import V1, V2, CgroupWarden
@@ -135,7 +135,7 @@ def remove_leftover_containers() -> tuple[str, ...]:
 
     A local sweep may not have it beside itself, but needs no Engine for that.
     """
-    from kvdyno.model.docker_engine import answers
+    from kvdyno.host.docker_engine import answers
 
     if not answers():
         return ()

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from kvdyno.errors import SpecError
 from kvdyno.model.axes import axis_of
+from kvdyno.model.document import Mistakes, Place
 from kvdyno.model.engine import Engine
 from kvdyno.model.experiment import AxisValue, ClaimSpec, DerivedMetric, FigureSpec, TableSpec
 from kvdyno.model.figure_options import OptionForms, option_mistake, words_of
@@ -17,7 +18,6 @@ from kvdyno.model.metrics import metrics_of
 from kvdyno.model.options import parse_value
 from kvdyno.model.words import unknown
 
-from .document import Mistakes, Place
 from .form import ExperimentForm
 
 SpecT = TypeVar("SpecT", FigureSpec, TableSpec, ClaimSpec)

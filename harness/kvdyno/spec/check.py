@@ -12,19 +12,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kvdyno.errors import EngineError, SpecError
+from kvdyno.host.external import chosen_engine
 from kvdyno.model.axes import DEVICE, FULL_SPEED, OWNED_PROPERTIES, WORKLOAD, axis_of, axis_words
+from kvdyno.model.document import Mistakes, Place
 from kvdyno.model.engine import Engine, OptionDescription
 from kvdyno.model.experiment import AxisValue, EngineChoice, Profile
-from kvdyno.model.external import chosen_engine
 from kvdyno.model.image import remedy_for
 from kvdyno.model.options import line_of, parse_value, value_text
 from kvdyno.model.project import Project
 from kvdyno.model.properties import read_properties
-from kvdyno.model.units import human_bytes, told_apart
+from kvdyno.model.units import distinct_sizes, human_bytes
 from kvdyno.model.versions import SYSTEM, build_remedy, read_versions, split_version, versioned
 from kvdyno.model.words import shown, unknown
 
-from .document import Mistakes, Place
 from .form import EngineForm
 from .option_names import option_hint, owners_of_option
 from .profiles import Settings
@@ -222,7 +222,7 @@ def check_sizes(
     """Sizes and times that cannot work at the profile's scale; `volume_axis`: the grid has volumes."""
     scaled = round(cap_bytes * profile.scale)
     if scaled < CAP_BYTES_MIN:
-        least, found = told_apart(CAP_BYTES_MIN, scaled)
+        least, found = distinct_sizes(CAP_BYTES_MIN, scaled)
         found = f"{human_bytes(cap_bytes)} x {profile.scale:g} = {found}"
         mistakes.add(("cap",), f"cap: expected at least {least} at profile {profile.name!r}, found {found}")
     phases, timeout = settings.phases, settings.timeout_seconds

@@ -24,7 +24,7 @@ from kvdyno.model.experiment import (
     FigureSpec,
     TableSpec,
 )
-from kvdyno.model.options import value_text
+from kvdyno.model.reading import Text
 from kvdyno.model.units import parse_bytes, parse_count, parse_seconds
 from kvdyno.model.words import shown
 
@@ -35,10 +35,6 @@ _NAME_MAX = 80
 def _listed(value: Any) -> Any:
     """A single value stands for a list of one."""
     return value if isinstance(value, (list, tuple)) or value is None else [value]
-
-
-def _text(value: Any) -> Any:
-    return value_text(value) if isinstance(value, (bool, int, float)) else value
 
 
 def _single(value: Any) -> Any:
@@ -61,7 +57,6 @@ def _scale(value: Any) -> float:
 Bytes = Annotated[int, BeforeValidator(parse_bytes), Field(gt=0)]
 Seconds = Annotated[float, BeforeValidator(parse_seconds)]
 Count = Annotated[int, BeforeValidator(parse_count), Field(gt=0)]
-Text = Annotated[str, BeforeValidator(_text)]
 Scale = Annotated[float, BeforeValidator(_scale)]
 Words = Annotated[tuple[str, ...], BeforeValidator(_listed)]
 Single = Annotated[AxisValue, BeforeValidator(_single)]

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from kvdyno.errors import SpecError
 from kvdyno.model.axes import AGE, RECORDS, RUNS_OPERATIONS, SETTLE, VOLUME, WORKLOAD
+from kvdyno.model.document import Mistakes, Place
 from kvdyno.model.engine import Engine
 from kvdyno.model.experiment import AxisValue, EngineChoice
 from kvdyno.model.options import value_text
@@ -13,7 +14,6 @@ from kvdyno.model.project import Project
 from kvdyno.model.properties import read_properties
 from kvdyno.model.words import unknown
 
-from .document import Mistakes, Place
 from .form import ExperimentForm, SettingsForm
 from .profiles import Settings
 

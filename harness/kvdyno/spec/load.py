@@ -9,9 +9,11 @@ from typing import TypeVar
 
 from kvdyno.errors import KvdynoError, UsageError
 from kvdyno.model.axes import AGE, VOLUME, axis_of
+from kvdyno.model.document import Mistakes, Place, read_document
 from kvdyno.model.engine import Engine, RunnerName
 from kvdyno.model.experiment import AxisValue, DeviceLimits, EngineChoice, Experiment, FigureSpec, TableSpec
 from kvdyno.model.project import Project
+from kvdyno.model.reading import read_form
 from kvdyno.model.versions import split_version
 from kvdyno.model.words import shown, unknown
 
@@ -27,11 +29,9 @@ from .check import (
     check_sizes,
     read_choice,
 )
-from .document import Mistakes, Place, read_document
 from .form import ExperimentForm
 from .levels import check_ages, check_levels, number_twins
 from .profiles import profile_of, read_profiles, settle_settings
-from .reading import read_form
 
 Grid = Mapping[str, tuple[AxisValue, ...]]
 SpecT = TypeVar("SpecT", FigureSpec, TableSpec)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from kvdyno.model.document import read_document
 from kvdyno.model.origin import Origin
-
-from .document import read_document
-from .reading import read_form
+from kvdyno.model.reading import read_form
 
 
 def read_origin(path: Path) -> Origin:

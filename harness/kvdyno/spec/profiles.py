@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from kvdyno.errors import UsageError
+from kvdyno.model.document import read_document
 from kvdyno.model.experiment import Phases, Profile
 from kvdyno.model.project import Project
+from kvdyno.model.reading import read_form
 from kvdyno.model.words import unknown
 
-from .document import read_document
 from .form import MeasureForm, OverridesForm, PhasesForm, ProfileForm, ProfilesForm, SettingsForm
-from .reading import read_form
 
 T = TypeVar("T")
 

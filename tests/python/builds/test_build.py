@@ -19,8 +19,9 @@ from kvdyno.builds import (
     wanted_without_version,
 )
 from kvdyno.errors import EngineError, HostError, SpecError, UsageError
+from kvdyno.host.libraries import prefix_of
 from kvdyno.model.project import Project
-from kvdyno.model.versions import prefix_of, read_versions
+from kvdyno.model.versions import read_versions
 
 from .fixtures import Heard, crate, list_versions, make_checkout
 
@@ -262,19 +263,21 @@ def test_names_lead_to_versions(project: Project) -> None:
 @pytest.mark.parametrize(
     ("before", "after", "found"),
     [
-        ('"1.0":', "1.0:", "expected 1.0 in quotes"),
-        ("target: tiny", "tarrget: tiny", "tarrget"),
-        ('sha256: "', 'sha256: "x', "sha256"),
-        ("default: system", "default: 3.0", "default"),
-        ("tiny:", "tiny: [", "cannot be read"),
+        ('"1.0":', "1.0:", "expected a text as key, found 1.0"),
+        ("target: tiny", "tarrget: tiny", "did you mean 'target'"),
+        ('sha256: "', 'sha256: "x', "sha256: expected 64 hexadecimal digits"),
+        ("default: system", "default: 3.0", "default: expected a text, found 3.0"),
+        ("tiny:", "tiny: [", "not YAML"),
     ],
 )
-def test_mistakes_in_the_list_are_named(project: Project, before: str, after: str, found: str) -> None:
+def test_mistakes_in_the_list_are_named_with_their_line(
+    project: Project, before: str, after: str, found: str
+) -> None:
     path = project.root / "engines" / "versions.yaml"
     path.write_text(path.read_text().replace(before, after, 1))
     with pytest.raises(SpecError, match=found) as raised:
         read_versions(project)
-    assert raised.value.where == str(path)
+    assert f"{path}:" in str(raised.value)
 
 
 def own_build(project: Project) -> None:

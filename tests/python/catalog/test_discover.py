@@ -104,7 +104,11 @@ def test_a_binary_under_another_name(project: Project) -> None:
         ("default: {summary: x, options: {blom_bits: 1}}", "did you mean 'bloom_bits'?"),
         ("default: {summary: x, options: {bloom_bits: 65}}", "bloom_bits: expected at most 64, found 65"),
         ("default: {summary: x, options: {compression: zip}}", "unknown value 'zip'"),
-        ("default: {summary: x, option: {}}", "option: Extra inputs"),
+        ("default: {summary: x, option: {}}", "presets.yaml:1: unknown key 'option'"),
+        (
+            "default:\n  summary: x\n  options:\n    bloom_bits: [1]",
+            "presets.yaml:4: bloom_bits: expected a text",
+        ),
         ("tuned: {summary: x}", "expected presets by name, among them 'default'"),
         ("default: {summary: x", "not YAML"),
     ],

@@ -11,11 +11,11 @@ from fakes.projects import make_project
 
 from kvdyno import catalog
 from kvdyno.errors import EngineError, HostError
+from kvdyno.host.libraries import version_sha256
 from kvdyno.model.engine import Preset
 from kvdyno.model.image import driver_path, image_name
 from kvdyno.model.project import Project
 from kvdyno.model.sources import source_sha256
-from kvdyno.model.versions import version_sha256
 
 _VERSIONS = f"""\
 shell:

@@ -11,9 +11,9 @@ from fakes.engines import engine
 from rich.console import Console
 
 from kvdyno import __version__
-from kvdyno.cli import pages, render
-from kvdyno.cli.display import SweepDisplay
-from kvdyno.cli.forecast import Forecast
+from kvdyno.cli.pages.records import record_page
+from kvdyno.cli.pages.sweeps import summary_page
+from kvdyno.cli.progress import Forecast, SweepDisplay
 from kvdyno.model.point import Dataset, Point, Run
 from kvdyno.model.record import Environment, Failure, Record, RecordedPoint, RunnerFacts
 from kvdyno.model.results import Caution, FailedRun, Summary, SummaryRow
@@ -187,7 +187,7 @@ def test_text_of_a_driver_cannot_command_the_terminal() -> None:
     said = "\x1b]0;title\x07\x1b[2Jgone"
     failure = Failure(reason=said, log_tail=f"first\n{said}")
     failed = LOADED.model_copy(update={"status": "failed", "failure": failure, "warnings": (said,)})
-    pages.record_page(console, failed, Path("folder"))
+    record_page(console, failed, Path("folder"))
     SweepDisplay(console, Forecast(RUNS)).run_ended(failed)
     assert screen.getvalue().count("gone") == 4
     assert "first\n" in screen.getvalue()
@@ -228,7 +228,7 @@ def test_a_summary_fits_80_columns_and_shows_once_what_is_always_the_same() -> N
         ),
     )
     screen = io.StringIO()
-    render.summary_page(Console(file=screen, width=80, markup=False, highlight=False), summary)
+    summary_page(Console(file=screen, width=80, markup=False, highlight=False), summary)
     lines = screen.getvalue().splitlines()
     assert max(map(len, lines)) <= 80
     assert "Throughput of phase run, dataset 1 GiB, threads 2, n 3" in lines

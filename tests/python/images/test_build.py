@@ -12,11 +12,11 @@ from fakes.projects import make_project
 
 from kvdyno import catalog
 from kvdyno.errors import EngineError
+from kvdyno.host.docker_engine import run_once
 from kvdyno.images import Base, build_engine, image_states
 from kvdyno.images import build as build_module
 from kvdyno.model import image as contract
 from kvdyno.model import sources
-from kvdyno.model.docker_engine import run_once
 from kvdyno.model.project import Project
 
 from .fixtures import ENGINE, load_empty, make_base, make_checkout, source

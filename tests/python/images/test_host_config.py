@@ -35,7 +35,7 @@ def host(tmp_path: Path) -> Path:
 
 
 def config(host: Path) -> Path:
-    folder = host / "told"
+    folder = host / "copied"
     subprocess.run(
         [SCRIPT, folder, "bookworm"], env={**os.environ, "APT_CONFIG": str(host / "apt.conf")}, check=True
     )

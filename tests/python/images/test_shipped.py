@@ -18,12 +18,13 @@ from docker.models.images import Image
 from kvdyno import catalog
 from kvdyno.builds import get_archive
 from kvdyno.errors import HostError
+from kvdyno.host.docker_engine import connect, run_once
+from kvdyno.host.libraries import archives_folder
 from kvdyno.images import Base, build_engine, find_base, image_states
 from kvdyno.images.build import SIZE_BYTES_MAX
 from kvdyno.model import image as contract
-from kvdyno.model.docker_engine import connect, run_once
 from kvdyno.model.project import Project
-from kvdyno.model.versions import archives_folder, read_versions
+from kvdyno.model.versions import read_versions
 
 ENGINE = "noop"
 VERSION = "leveldb@1.23"

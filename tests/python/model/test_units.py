@@ -6,13 +6,13 @@ import pytest
 
 from kvdyno.model.units import (
     Quantity,
+    distinct_sizes,
     format_bytes,
     format_seconds,
     human_bytes,
     parse_bytes,
     parse_count,
     parse_seconds,
-    told_apart,
 )
 
 
@@ -51,9 +51,9 @@ def test_format_bytes_is_short() -> None:
 
 
 def test_sizes_that_read_alike_are_distinguished() -> None:
-    assert told_apart(1 << 30, 2 << 30) == ("1 GiB", "2 GiB")
-    assert told_apart(1 << 30, 1 << 30) == ("1 GiB", "1 GiB")
-    assert told_apart(1 << 30, (1 << 30) + 1) == ("1,073,741,824 B", "1,073,741,825 B")
+    assert distinct_sizes(1 << 30, 2 << 30) == ("1 GiB", "2 GiB")
+    assert distinct_sizes(1 << 30, 1 << 30) == ("1 GiB", "1 GiB")
+    assert distinct_sizes(1 << 30, (1 << 30) + 1) == ("1,073,741,824 B", "1,073,741,825 B")
 
 
 def test_human_bytes() -> None:

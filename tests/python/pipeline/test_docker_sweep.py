@@ -13,8 +13,8 @@ from fakes.projects import make_project
 
 from kvdyno import pipeline
 from kvdyno.errors import EngineError, UsageError
+from kvdyno.host.owner import LABEL_OWNER
 from kvdyno.model.image import image_name
-from kvdyno.model.owner import LABEL_OWNER
 from kvdyno.model.project import Project
 from kvdyno.model.sources import source_sha256
 from kvdyno.pipeline import locking

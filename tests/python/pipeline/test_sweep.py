@@ -287,15 +287,15 @@ def test_records_of_the_frequency_asked_for_are_reused(project: Project, whole: 
 def test_settings_of_a_killed_sweep_are_put_back_first(
     project: Project, whole: Plan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told: list[str] = []
+    removed_names: list[str] = []
 
     class Reader(Diary):
         def started(self, total: int, *, confined: str, removed: Sequence[str]) -> None:
-            told.extend(removed)
+            removed_names.extend(removed)
 
     monkeypatch.setattr(SWEEP, "restore_frequency", lambda: ("the setting of /sys/x",))
     pipeline.sweep(project, whole, how=UNCAPPED, observer=Reader())
-    assert told == ["the setting of /sys/x"]
+    assert removed_names == ["the setting of /sys/x"]
 
 
 def test_a_plan_before_the_first_sweep_finds_nothing(project: Project, whole: Plan) -> None:

@@ -49,12 +49,12 @@ def with_stalls(record: Record) -> Record:
     """The record with counters that only one of the engines has."""
     if record.outcome is None:
         return record
-    told = {
+    counted = {
         "engine.delay_level0_micros": Metric(value=2e6, unit="us"),
         "engine.stop_memtable_micros": Metric(value=5e5, unit="us"),
         "engine.stops_memtable": Metric(value=3, unit="count"),
     }
-    phases = tuple(p.model_copy(update={"metrics": {**p.metrics, **told}}) for p in record.outcome.phases)
+    phases = tuple(p.model_copy(update={"metrics": {**p.metrics, **counted}}) for p in record.outcome.phases)
     return record.model_copy(update={"outcome": record.outcome.model_copy(update={"phases": phases})})
 
 

@@ -73,9 +73,9 @@ def load(store):
 
 
 def tell_pid(properties):
-    told = Path(properties["fake.pid"])
-    told.with_suffix(".new").write_text(str(os.getpid()))
-    told.with_suffix(".new").rename(told)
+    pid_file = Path(properties["fake.pid"])
+    pid_file.with_suffix(".new").write_text(str(os.getpid()))
+    pid_file.with_suffix(".new").rename(pid_file)
 
 
 def behave(what, properties, store):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kvdyno.errors import HostError
-from kvdyno.model.owner import is_leftover, owned_name
+from kvdyno.host.owner import is_leftover, owned_name
 from kvdyno.runner import cgroup as cgroup_module
 from kvdyno.runner import choose_warden
 from kvdyno.runner.cage import LAUNCH_FAILED, Warden, read_counter, read_number, read_pids

@@ -21,8 +21,8 @@ from docker import APIClient, DockerClient
 from fakes.containers import NAME, PrivateEngine, make_image
 
 from kvdyno.errors import EngineError, HostError, Interrupted
+from kvdyno.host.owner import LABEL_OWNER, owned_name
 from kvdyno.model.image import driver_path
-from kvdyno.model.owner import LABEL_OWNER, owned_name
 from kvdyno.model.point import Point, Run
 from kvdyno.model.project import Project
 from kvdyno.model.record import Record

@@ -11,7 +11,7 @@ import pytest
 import requests
 
 from kvdyno.errors import HostError
-from kvdyno.model.docker_engine import answers
+from kvdyno.host.docker_engine import answers
 from kvdyno.runner import docker as docker_module
 from kvdyno.runner import docker_cage as cage_module
 from kvdyno.runner.docker import DockerWarden

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kvdyno.model.external import external_engine
+from kvdyno.host.external import external_engine
 from kvdyno.model.point import Point
 from kvdyno.model.schema import validate
 from kvdyno.runner.external import parse_phases, read_io

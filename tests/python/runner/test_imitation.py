@@ -92,14 +92,14 @@ def test_limits_of_reads_alone_need_no_disk_of_their_own(execute: Execute, point
 def test_kill_9_leaves_a_disk_that_the_next_sweep_takes_away(
     project: Project, sink: Sink, point: Point, tmp_path: Path
 ) -> None:
-    told = tmp_path / "driver.pid"
-    hanging = replace(point, properties={"fake": "hang", "fake.pid": str(told)}, device=SLOW)
+    pid_file = tmp_path / "driver.pid"
+    hanging = replace(point, properties={"fake": "hang", "fake.pid": str(pid_file)}, device=SLOW)
     with start_harness(tmp_path, (project, Run(hanging, 1), False, ["local"])) as harness:
-        wait_until(told.exists, seconds=60, failure="the driver does not start")
+        wait_until(pid_file.exists, seconds=60, failure="the driver does not start")
         harness.kill()
         assert harness.stdout
         harness.stdout.close()
-    driver = int(told.read_text())
+    driver = int(pid_file.read_text())
     wait_until(lambda: is_dead(driver), seconds=20, failure="the driver outlives its harness")
     assert loops_below(tmp_path)
     assert rules_left() != ""

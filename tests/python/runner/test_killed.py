@@ -44,16 +44,16 @@ def start_harness(tmp_path: Path, job: object, *, before: Sequence[str] = ()) ->
 def test_kill_9_in_mid_run_loses_that_run_only(
     project: Project, sink: Sink, loaded_point: Point, tmp_path: Path
 ) -> None:
-    told = tmp_path / "driver.pid"
-    hanging = Run(replace(loaded_point, properties={"fake": "hang", "fake.pid": str(told)}), 1)
+    pid_file = tmp_path / "driver.pid"
+    hanging = Run(replace(loaded_point, properties={"fake": "hang", "fake.pid": str(pid_file)}), 1)
     with start_harness(tmp_path, (project, hanging, not can_cap(), ["local"])) as harness:
         assert harness.stdout
         for line in harness.stdout:
-            if "measure" in line and told.exists():
+            if "measure" in line and pid_file.exists():
                 break
         harness.kill()
         harness.stdout.close()
-    driver = int(told.read_text())
+    driver = int(pid_file.read_text())
     wait_until(lambda: is_dead(driver), seconds=20, failure="the driver outlives its harness")
     store = RunStore(project.runs)
     assert [r.point.slug for r in store.records()] == ["fake.5KB.load"], "what was finished is kept"

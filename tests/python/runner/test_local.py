@@ -100,10 +100,10 @@ def test_a_hanging_driver_times_out(execute: Execute, point: Point) -> None:
 def test_a_child_in_a_session_of_its_own_does_not_survive(
     execute: Execute, point: Point, tmp_path: Path
 ) -> None:
-    told = tmp_path / "pid"
-    record = execute(point, properties={"fake": "leave a child", "fake.pid": str(told)})
+    pid_file = tmp_path / "pid"
+    record = execute(point, properties={"fake": "leave a child", "fake.pid": str(pid_file)})
     assert record.status == "ok"
-    assert is_dead(int(told.read_text()))
+    assert is_dead(int(pid_file.read_text()))
 
 
 @pytest.mark.usefixtures("capped")

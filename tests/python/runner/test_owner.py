@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from kvdyno.model.owner import is_leftover, locked, owned_name
+from kvdyno.host.owner import is_leftover, locked, owned_name
 from kvdyno.model.point import Point, Run
 from kvdyno.model.project import Project
 from kvdyno.runner import Runner
@@ -93,7 +93,7 @@ def test_a_proc_of_another_namespace_proves_no_death(
 ) -> None:
     """Without a /proc of its own, a namespace looks up its ids among another's."""
     program = (
-        "from kvdyno.model.owner import is_leftover, owned_name;"
+        "from kvdyno.host.owner import is_leftover, owned_name;"
         "name, pid, start = owned_name('s').rsplit('-', 2);"
         "print(is_leftover(f'{name}-{pid}-{int(start) + 1}'))"
     )

@@ -12,12 +12,12 @@ from fakes import engines
 from fakes.projects import EXPERIMENT, make_project
 
 from kvdyno.errors import KvdynoError, SpecError
+from kvdyno.host.external import external_engine
+from kvdyno.model.document import read_document
 from kvdyno.model.engine import Engine
-from kvdyno.model.external import external_engine
 from kvdyno.model.project import Project
 from kvdyno.plan import make_plan
 from kvdyno.spec import list_experiments, load_experiment
-from kvdyno.spec.document import read_document
 
 from .test_load import FULL
 
