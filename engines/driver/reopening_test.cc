@@ -95,7 +95,7 @@ TEST_F(Reopening, LostRowsFailAnEngineThatPromisedToKeepThem) {
   EXPECT_TRUE(outcome["phases"].empty()) << "nothing is measured on a store that lost rows";
 }
 
-TEST_F(Reopening, RowsThatNobodyPromisedToKeepAreANumber) {
+TEST_F(Reopening, RowsWithoutAPromiseAreANumber) {
   const auto before = engine_.rows;
   LeaveKilled();
   engine_.rows = before;

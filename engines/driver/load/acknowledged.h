@@ -17,7 +17,7 @@ namespace kvdyno {
 
 inline constexpr const char* kAcknowledgedFile = "acknowledged.bin";
 
-// On disk as in memory. Times are of one clock, the same for all clients.
+// On disk as in memory. All clients take times from one clock.
 struct AcknowledgedWrite {
   uint64_t index = 0;     // of the key
   uint64_t sequence = 0;  // of the value
@@ -28,7 +28,7 @@ static_assert(sizeof(AcknowledgedWrite) == 32);
 
 class AcknowledgedWrites {
  public:
-  // Of each client; 1 MiB of memory.
+  // Each client's newest; 1 MiB of memory.
   static constexpr uint64_t kKept = uint64_t{1} << 15;
 
   static Status Create(const std::string& path, uint64_t clients,

@@ -1,4 +1,4 @@
-"""A record in the making, from before its run begins."""
+"""A record in the making: begun before the run, finished when it has ended."""
 
 from __future__ import annotations
 

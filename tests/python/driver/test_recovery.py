@@ -73,7 +73,7 @@ def test_a_killed_engine_holds_every_acknowledged_write(engine: str, tmp_path: P
 
 
 def test_an_engine_that_goes_back_in_time_is_found_out(tmp_path: Path) -> None:
-    """A copy of the store from before the run stands in for an engine that recovers too little."""
+    """An earlier copy of the store stands in for an engine that recovers too little."""
     store = Store("leveldb", tmp_path)
     assert store.drive("-load", {}, output="load") == 0, store.errors
     shutil.copytree(tmp_path / "data", tmp_path / "before")
