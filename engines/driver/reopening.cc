@@ -82,6 +82,7 @@ Status Reopening::ReadSeries(const std::string& path) {
   if (!stream) return Status::IoError("read " + path + ": expected the series of a killed run");
   const std::vector<Cells> rows = ReadRows(&stream, "measure");
   rate_before_ = LastRate(rows);
+  if (rate_before_ == 0.0) rate_before_ = std::nullopt;
   if (!rows.empty() && rows.back().contains(kLogLength)) {
     log_bytes_ = Number(rows.back(), kLogLength);
   }

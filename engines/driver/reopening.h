@@ -37,8 +37,8 @@ class Reopening {
   Status Check(Session* session, size_t keys_max);
   const Found& found() const { return found_; }
 
-  // Operations a second of the measured phase's last third before the kill; nothing when the kill
-  // came before the series had a row.
+  // Operations a second of the measured phase's last third before the kill; nothing when the series
+  // had none by then.
   std::optional<double> rate_before() const { return rate_before_; }
   // Length of the engine's log in the series' last row, where the engine counts it.
   std::optional<double> log_bytes() const { return log_bytes_; }
