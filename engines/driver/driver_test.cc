@@ -570,6 +570,28 @@ TEST_F(Driver, EngineCountersAreDifferencesOrLevels) {
   EXPECT_EQ(MetricOf("load", "engine.puts"), 0);
 }
 
+// What a component did in an earlier phase is not in a later one's percentiles.
+TEST_F(Driver, LatenciesByComponentAreThoseOfThePhase) {
+  engine_.components = {{.component = "log", .buckets = {{1000, 0}, {2000, 0}, {4000, 0}}},
+                        {.component = "table", .buckets = {{1000, 0}}}};
+  engine_.hook = [&](std::string_view call, std::string_view) {
+    const std::lock_guard lock(engine_.mutex);
+    if (call == "insert") ++engine_.components[0].buckets[2].count;
+    if (call == "get") ++engine_.components[0].buckets[engine_.calls["get"] % 10 == 0].count;
+    return Status::Ok();
+  };
+  ASSERT_EQ(Drive({"-load", "-run"}, {"recordcount=1000", "operationcount=200", "readproportion=1",
+                                      "updateproportion=0"}),
+            0);
+  EXPECT_EQ(MetricOf("load", "component.log.p50_us"), 4);
+  EXPECT_EQ(MetricOf("measure", "component.log.timed"), 200);
+  EXPECT_EQ(MetricOf("measure", "component.log.p50_us"), 1);
+  EXPECT_EQ(MetricOf("measure", "component.log.p95_us"), 2);
+  EXPECT_EQ(MetricOf("measure", "component.log.p99_us"), 2);
+  EXPECT_FALSE(Phase("measure")["metrics"].contains("component.table.p50_us"));
+  EXPECT_FALSE(Phase("settle")["metrics"].contains("component.log.p50_us"));
+}
+
 TEST_F(Driver, ProgressIsALineOfJsonAtEveryBorder) {
   int ends[2];
   ASSERT_EQ(pipe2(ends, O_NONBLOCK), 0);

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "kvdyno/base/clock.h"
+#include "load/kill.h"
 #include "measure/hdr_log.h"
 #include "report/console.h"
 
@@ -24,12 +25,6 @@ double UnixSeconds() {
   timespec t;
   clock_gettime(CLOCK_REALTIME, &t);
   return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
-}
-
-OpenContext OpenContextOf(const Settings& settings) {
-  return {.directory = settings.data_dir,
-          .memory_cap_bytes = settings.memory_cap,
-          .sync = settings.sync};
 }
 
 Status AppendHistograms(const PhaseResult& phase, double log_started_at, HdrLog* log) {
@@ -69,16 +64,11 @@ Run::Run(const Workload& workload, Adapter* adapter, StopSignal* stop)
 
 bool Run::Execute(Outcome* outcome) {
   outcome_ = outcome;
-  const uint64_t begin_ns = NowNs();
-  if (Status status = adapter_->Open(OpenContextOf(settings_)); !status.ok()) {
-    outcome->error = std::move(status);
-    return false;
-  }
-  open_seconds_ = static_cast<double>(NowNs() - begin_ns) * 1e-9;
-  if (Status status = MakeClients(); status.ok()) {
-    Phases();
-  } else {
+  if (!Open()) return false;
+  if (Status status = MakeClients(); !status.ok()) {
     stop_->Fail({std::move(status)});
+  } else if (!stop_->requested()) {
+    Phases();
   }
   if (stop_->failure().status.ok()) current_.name = "close";
   Finish();
@@ -114,6 +104,11 @@ Status Run::WriteEvents() {
 Status Run::MakeClients() {
   const auto count = static_cast<uint64_t>(settings_.thread_count);
   std::vector<Recorder*> recorders;
+  if (settings_.kills()) {
+    const std::string path = settings_.output_dir + "/" + kAcknowledgedFile;
+    Status status = AcknowledgedWrites::Create(path, count, &acknowledged_);
+    if (!status.ok()) return status;
+  }
   for (uint64_t i = 0; i < count; ++i) {
     std::unique_ptr<Session> session = adapter_->NewSession();
     if (session == nullptr) {
@@ -123,6 +118,7 @@ Status Run::MakeClients() {
     Status status =
         Client::Make(workload_, i, std::move(session), &new_keys_, clock_, stop_, &client);
     if (!status.ok()) return status;
+    client->BookWrites(acknowledged_.get());
     recorders.push_back(&client->recorder());
     clients_.push_back(std::move(client));
   }
@@ -197,19 +193,28 @@ bool Run::WarmUp() {
   return WorkPhase("warmup", limits, Stream::kMix) && SettlePhase("rest", settings_.rest, debt);
 }
 
+Limits Run::MeasureLimits() const {
+  return {.operations = OrUnlimited(static_cast<uint64_t>(settings_.operation_count)),
+          .bytes_written = OrUnlimited(settings_.measure_bytes),
+          .seconds = settings_.measure_seconds,
+          .kill_at = OrUnlimited(static_cast<uint64_t>(settings_.kill_operations))};
+}
+
+bool Run::Measure() {
+  const KillTimer kill(settings_.kill_seconds);
+  return WorkPhase("measure", MeasureLimits(), Stream::kMix);
+}
+
 void Run::Transact() {
   if (!WarmUp()) return;
-  const Limits limits = {
-      .operations = OrUnlimited(static_cast<uint64_t>(settings_.operation_count)),
-      .bytes_written = OrUnlimited(settings_.measure_bytes),
-      .seconds = settings_.measure_seconds};
   const size_t first = outcome_->phases.size();
   const std::optional<uint64_t> debt = DebtNow();
-  const bool done = WorkPhase("measure", limits, Stream::kMix);
+  const bool done = Measure();
   const PhaseResult& measure = outcome_->phases.back();
   std::fputs(FinalLines("Run", measure.seconds, measure.tally->operations()).c_str(), stdout);
   if (!done) return;
   SettlePhase("drain", settings_.drain, debt);
+  if (reopening_ != nullptr) AddRecovery();
   EndSpan("run", first);
 }
 

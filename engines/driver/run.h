@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "kvdyno/api/adapter.h"
+#include "load/acknowledged.h"
 #include "load/client.h"
 #include "load/crew.h"
 #include "load/key_sequence.h"
@@ -20,6 +21,7 @@
 #include "load/workload.h"
 #include "measure/fast_clock.h"
 #include "measure/sampler.h"
+#include "reopening.h"
 #include "report/event_table.h"
 #include "report/observer.h"
 #include "report/outcome.h"
@@ -35,6 +37,8 @@ class Run {
   bool Execute(Outcome* outcome);
 
  private:
+  // Opens the store and, where a killed run left it, times its first answer.
+  bool Open();
   Status MakeClients();
   Status MakeProbe();
   Status MakeObserver(std::vector<Recorder*> recorders);
@@ -52,6 +56,13 @@ class Run {
   void SayDebtThatStays(uint64_t debt_max) const;
 
   void Transact();
+  Limits MeasureLimits() const;
+  bool Measure();
+  // What reopening cost, and what the kill took, as metrics of the measured phase.
+  void AddRecovery();
+  // Lost rows fail the run if the engine promises to keep them.
+  void CheckAcknowledged(Session* session, size_t keys_max);
+  void Fail(const Status& status);  // Corruption is wrong data
   void Begin(const std::string& name, const Limits& limits, bool clients_work);
   void End(std::optional<Stream> worked);
   void AddCurve();
@@ -79,8 +90,11 @@ class Run {
   KeySequence new_keys_;
   std::unique_ptr<Crew> crew_;
   std::vector<std::unique_ptr<Client>> clients_;
-  std::unique_ptr<Probe> probe_;        // null: none
-  std::unique_ptr<EventTable> events_;  // null: not written
+  std::unique_ptr<Probe> probe_;                      // null: none
+  std::unique_ptr<AcknowledgedWrites> acknowledged_;  // null: not kept
+  std::unique_ptr<Reopening> reopening_;              // null: no killed run left the store
+  std::vector<Counter> recovery_;                     // metrics known once it answers
+  std::unique_ptr<EventTable> events_;                // null: not written
   std::unique_ptr<Observer> observer_;
   PhaseResult current_;
   std::vector<Counter> border_;  // the sample that ended the last phase

@@ -47,6 +47,11 @@ std::string CommonName(const std::string& name) {
   return name;
 }
 
+// What an opening does not find in tables: logs, and what waits to become logs.
+bool IsLog(const chunkstore::Statistic& statistic) {
+  return statistic.name == "log_debt" || statistic.name == "unflushed_bytes";
+}
+
 class ChunkAdapter final : public Adapter {
  public:
   ChunkAdapter() { options_.Describe(&table_); }
@@ -117,22 +122,33 @@ class ChunkAdapter final : public Adapter {
   std::optional<uint64_t> Debt() override {
     double debt = 0;
     for (const chunkstore::Statistic& statistic : store_->GetStatistics()) {
-      if (statistic.name == "log_debt" || statistic.name == "unflushed_bytes") {
-        debt += statistic.value;
-      }
+      if (IsLog(statistic)) debt += statistic.value;
     }
     return static_cast<uint64_t>(debt);
   }
 
   void Sample(std::vector<Counter>* counters) override {
     double stalled = 0;
+    double logs = 0;
     for (chunkstore::Statistic& statistic : store_->GetStatistics()) {
+      if (IsLog(statistic)) logs += statistic.value;
       std::string name = CommonName(statistic.name);
       if (name == "stop_micros" || name == "delay_micros") stalled += statistic.value;
       counters->push_back(
           {std::move(name), statistic.value, std::move(statistic.unit), statistic.cumulative});
     }
     counters->push_back({"stall_micros", stalled, "us", true});
+    counters->push_back({"log_length", logs, "byte", false});
+  }
+
+  void SampleComponents(std::vector<ComponentLatency>* components) override {
+    for (chunkstore::ComponentLatency& each : store_->GetLatencies()) {
+      ComponentLatency& component = components->emplace_back();
+      component.component = std::move(each.component);
+      for (const auto& bucket : each.buckets) {
+        component.buckets.push_back({bucket.ns_max, bucket.count});
+      }
+    }
   }
 
   Status Close() override {

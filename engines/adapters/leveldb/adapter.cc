@@ -13,6 +13,7 @@
 
 #include "due_bytes.h"
 #include "env.h"
+#include "kvdyno/api/log_length.h"
 #include "options.h"
 
 // A build of LevelDB that has hardware checksums has them from the crc32c library.
@@ -146,6 +147,7 @@ class LevelAdapter final : public Adapter {
     const leveldb::Status opened = leveldb::DB::Open(LibraryOptions(), context.directory, &db);
     db_.reset(db);
     sync_ = context.sync;
+    directory_ = context.directory;
     settled_log_bytes_ = env_->log_bytes();
     return TranslateOpen(opened);
   }
@@ -189,6 +191,7 @@ class LevelAdapter final : public Adapter {
     counters->push_back({"log_write_bytes", static_cast<double>(env_->log_bytes()), "byte", true});
     counters->push_back(
         {"table_write_bytes", static_cast<double>(env_->table_bytes()), "byte", true});
+    counters->push_back(LogLength(directory_));
   }
 
   // A store that is closed keeps what its log holds; there is nothing that could fail.
@@ -226,6 +229,7 @@ class LevelAdapter final : public Adapter {
   level::Options options_;
   OptionTable table_;
   bool sync_ = false;
+  std::string directory_;
   std::atomic<uint64_t> settled_log_bytes_ = 0;  // of the log, when all of it was in tables
 
   // The store uses what is declared before it.

@@ -9,6 +9,7 @@
 #include "drift.h"
 #include "durability.h"
 #include "info_log.h"
+#include "kvdyno/api/log_length.h"
 #include "levels.h"
 #include "session.h"
 #include "settle.h"
@@ -87,6 +88,7 @@ Status RocksFamily::Settle(std::optional<uint64_t> /*debt_max*/) {
 void RocksFamily::Sample(std::vector<Counter>* counters) {
   if (!options_.telemetry) return;
   SampleCounters(db_.get(), statistics_.get(), counters);
+  counters->push_back(LogLength(db_->GetName()));
   watcher_->Sample(counters);
 }
 

@@ -24,9 +24,13 @@ double LatencyHistogram::PercentileNs(double share) const {
     seen += buckets_[at].load(std::memory_order_relaxed);
     if (seen >= wanted) break;
   }
-  if (at < 4) return static_cast<double>(at);
-  const double power = std::exp2(static_cast<int>(at / 4) + 1);
-  return power * (1.25 + 0.25 * static_cast<double>(at % 4));
+  return EndOfNs(at);
+}
+
+double LatencyHistogram::EndOfNs(size_t bucket) {
+  if (bucket < 4) return static_cast<double>(bucket);
+  const double power = std::exp2(static_cast<int>(bucket / 4) + 1);
+  return power * (1.25 + 0.25 * static_cast<double>(bucket % 4));
 }
 
 namespace {

@@ -22,8 +22,11 @@ class LatencyHistogram {
   // The upper end of the bucket that holds that share of all; 0 when there are none.
   double PercentileNs(double share) const;
 
- private:
   static constexpr size_t kBuckets = 160;
+  uint64_t CountIn(size_t bucket) const { return buckets_[bucket].load(std::memory_order_relaxed); }
+  static double EndOfNs(size_t bucket);
+
+ private:
   static size_t BucketOf(uint64_t ns);
   std::array<std::atomic<uint64_t>, kBuckets> buckets_{};
 };

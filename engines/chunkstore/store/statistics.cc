@@ -119,6 +119,19 @@ std::vector<Statistic> StoreImpl::GetStatistics() const {
   return all;
 }
 
+std::vector<ComponentLatency> StoreImpl::GetLatencies() const {
+  std::vector<ComponentLatency> all;
+  for (const auto& [server, name] : kServerNames) {
+    const LatencyHistogram& latency = state_.counters.latency(server);
+    ComponentLatency& each = all.emplace_back();
+    each.component = name;
+    for (size_t bucket = 0; bucket < LatencyHistogram::kBuckets; ++bucket) {
+      each.buckets.push_back({LatencyHistogram::EndOfNs(bucket), latency.CountIn(bucket)});
+    }
+  }
+  return all;
+}
+
 std::string StoreImpl::StatsTable() const {
   std::ostringstream text;
   for (const Statistic& statistic : GetStatistics()) {

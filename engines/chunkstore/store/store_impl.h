@@ -37,6 +37,7 @@ class StoreImpl final : public Store {
   Status Compact() override;
   Status Backup(const std::string& directory) override;
   std::vector<Statistic> GetStatistics() const override;
+  std::vector<ComponentLatency> GetLatencies() const override;
   bool GetProperty(std::string_view name, std::string* value) const override;
   Status VerifyChecksums(CheckReport* report) override;
   const RecoveryReport& recovery() const override { return recovery_; }

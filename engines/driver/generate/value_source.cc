@@ -138,6 +138,13 @@ Status ValueSource::Verify(uint64_t key_index, std::string_view value) const {
   return VerifyBytes(key_index, sequence, value);
 }
 
+uint64_t ValueSource::SequenceIn(std::string_view value) const {
+  assert(has_sequences() && value.size() == spec_.size);
+  Stamp found;
+  std::memcpy(&found, value.data(), sizeof found);
+  return SequenceOf(found);
+}
+
 Status ValueSource::VerifyBytes(uint64_t key_index, uint64_t sequence,
                                 std::string_view value) const {
   std::string buffer;

@@ -20,6 +20,8 @@ struct Limits {
   uint64_t operations = kUnlimited;
   uint64_t bytes_written = kUnlimited;
   double seconds = 0;  // 0: no limit
+  // Kills the process when so many operations are dealt.
+  uint64_t kill_at = kUnlimited;
 };
 
 class Budget {

@@ -9,6 +9,8 @@
 #include <thread>
 #include <utility>
 
+#include "load/kill.h"
+
 namespace kvdyno {
 namespace {
 
@@ -25,17 +27,27 @@ uint64_t Elapsed(uint64_t from_ns, uint64_t to_ns) { return to_ns > from_ns ? to
 // Values of the load are version 0; each client numbers its own from here.
 uint64_t FirstSequence(uint64_t client) { return (client + 1) << 40; }
 
+// A run that opens what a killed one left numbers its values from here.
+constexpr uint64_t kReopenedSequence = uint64_t{1} << 61;
+
 // Ageing numbers its values from here, apart from those of any later mix.
 constexpr uint64_t kAgeSequence = uint64_t{1} << 62;
 
 }  // namespace
+
+bool IsReopenedSequence(uint64_t sequence) {
+  return sequence >= kReopenedSequence && sequence < kAgeSequence;
+}
+
+uint64_t ClientOfSequence(uint64_t sequence) { return (sequence >> 40) - 1; }
 
 PhaseWork::PhaseWork(const Limits& limits, uint64_t client_count, bool paced,
                      const FastClock& clock)
     : budget(limits, client_count, paced),
       start_ns(clock.NowNs()),
       deadline_ns(DeadlineNs(start_ns, limits.seconds)),
-      counts_bytes(limits.bytes_written != Limits::kUnlimited) {}
+      counts_bytes(limits.bytes_written != Limits::kUnlimited),
+      kill_at(limits.kill_at) {}
 
 Status Client::Make(const Workload& workload, uint64_t number, std::unique_ptr<Session> session,
                     KeySequence* new_keys, const FastClock& clock, StopSignal* stop,
@@ -56,7 +68,7 @@ Client::Client(const Workload& workload, uint64_t number, std::unique_ptr<Sessio
       new_keys_(new_keys),
       session_(std::move(session)),
       random_(workload.MakeRandom(Stream::kMix, number)),
-      sequence_(FirstSequence(number)),
+      sequence_(FirstSequence(number) + (workload.settings().reopens() ? kReopenedSequence : 0)),
       rows_(workload, new_keys->stored()),
       key_buffer_(workload.keys().max_size()),
       recorder_(workload.Shape()) {}
@@ -101,6 +113,8 @@ bool Client::UntilEnd(PhaseWork* work) {
   if (work->counts_bytes && !SpendBytes(0, work)) return false;
   for (uint64_t before = 0;;) {  // operations of earlier shares
     const Budget::Share share = work->budget.TakeOperations();
+    if (share.first >= work->kill_at) [[unlikely]]
+      KillThisProcess();
     if (share.count == 0) return true;
     for (uint64_t i = 0; i < share.count; ++i) {
       if (stop_->requested()) return false;
@@ -123,6 +137,7 @@ bool Client::UntilEnd(PhaseWork* work) {
         if (request_.operation == Operation::kInsert && status.ok()) {
           new_keys_->Acknowledge(number_);
         }
+        if (acknowledged_ != nullptr) BookWrite(status, start, end);
       }
       if (!Finish<kPaced>(status, kPaced ? intended : start, start, end, work)) return false;
       if (end >= next_mark_ns_ && !PassMark(end, before + i, *work)) [[unlikely]]
@@ -214,6 +229,7 @@ void Client::Prepare(Operation operation) {
 void Client::PrepareWrite(uint64_t index, uint64_t sequence) {
   request_.index = index;
   request_.key = workload_.Key(index, key_buffer_.data());
+  request_.sequence = sequence;
   request_.value = workload_.values().Make(index, sequence, &value_buffer_);
 }
 
@@ -295,6 +311,12 @@ uint64_t Client::BytesWritten() const {
 uint64_t Client::BytesRead(const Status& status) const {
   if (request_.operation == Operation::kScan) return rows_.bytes();
   return Reads() && status.ok() ? request_.key.size() + result_.size() : 0;
+}
+
+// A write of a missing key returns NotFound when it read first, and is acknowledged all the same.
+void Client::BookWrite(const Status& status, uint64_t start_ns, uint64_t end_ns) {
+  if (BytesWritten() == 0 || !(status.ok() || status.not_found())) return;
+  acknowledged_->Book(number_, {request_.index, request_.sequence, start_ns, end_ns});
 }
 
 // Draws on this client's share of the bytes; false when the phase has no more to give.

@@ -14,6 +14,7 @@
 
 #include "kvdyno/api/adapter.h"
 #include "kvdyno/base/status.h"
+#include "load/acknowledged.h"
 #include "load/budget.h"
 #include "load/key_sequence.h"
 #include "load/scan_rows.h"
@@ -25,6 +26,11 @@
 
 namespace kvdyno {
 
+// Sequences of values show which client wrote them, and whether after a killed run's store was
+// opened again. The client of those of a load or of ageing is beyond any number of clients.
+bool IsReopenedSequence(uint64_t sequence);
+uint64_t ClientOfSequence(uint64_t sequence);
+
 // What the clients of one phase share.
 struct PhaseWork {
   PhaseWork(const Limits& limits, uint64_t client_count, bool paced, const FastClock& clock);
@@ -33,6 +39,7 @@ struct PhaseWork {
   const uint64_t start_ns;     // of the fast clock
   const uint64_t deadline_ns;  // UINT64_MAX: none
   const bool counts_bytes;     // written bytes are limited
+  const uint64_t kill_at;      // the process is killed when so many operations are dealt
 };
 
 class alignas(kCacheLine) Client {
@@ -50,6 +57,9 @@ class alignas(kCacheLine) Client {
   // stream is paced.
   void BookUnstarted(Stream stream);
 
+  // Books the mix's acknowledged writes there from now on.
+  void BookWrites(AcknowledgedWrites* acknowledged) { acknowledged_ = acknowledged; }
+
   Recorder& recorder() { return recorder_; }
   // The last Work's, without the operations after its last mark. Not while it goes on.
   const RateCurve& curve() const { return curve_; }
@@ -61,6 +71,7 @@ class alignas(kCacheLine) Client {
     uint64_t index = 0;
     std::string_view key;
     std::string_view value;
+    uint64_t sequence = 0;  // of the value
     uint64_t row_limit = 0;
   };
 
@@ -87,6 +98,7 @@ class alignas(kCacheLine) Client {
   template <bool kPaced>
   bool Finish(const Status& status, uint64_t intended_ns, uint64_t start_ns, uint64_t end_ns,
               PhaseWork* work);
+  void BookWrite(const Status& status, uint64_t start_ns, uint64_t end_ns);
   bool Reads() const;
   uint64_t BytesWritten() const;
   uint64_t BytesRead(const Status& status) const;
@@ -105,7 +117,8 @@ class alignas(kCacheLine) Client {
   const std::unique_ptr<Session> session_;
   std::unique_ptr<KeyChooser> chooser_;
   Random random_;
-  uint64_t sequence_;         // of the next value, unique among clients
+  uint64_t sequence_;  // of the next value, unique among clients
+  AcknowledgedWrites* acknowledged_ = nullptr;
   uint64_t bytes_share_ = 0;  // that may still be written
   ScanRows rows_;
 

@@ -37,20 +37,28 @@ double RateCurve::CountBetween(double from_step, double to_step) const {
 
 std::optional<double> RateCurve::SecondsTo90(double phase_seconds) const {
   constexpr double kLeastSteps = 10;
-  constexpr double kNear = 0.9;
-  const double step_seconds = static_cast<double>(step_ns_) * 1e-9;
-  const double steps = phase_seconds / step_seconds;
+  const double steps = phase_seconds / step_seconds();
   if (steps < kLeastSteps) return std::nullopt;
   const double third = steps / 3;
-  const double final_rate = CountBetween(steps - third, steps) / third;  // operations a step
+  const double final_rate = CountBetween(steps - third, steps) / third;
   if (final_rate <= 0) return std::nullopt;
+  return SecondsToNearStep(final_rate, phase_seconds).value_or(phase_seconds);
+}
+
+std::optional<double> RateCurve::SecondsToNear(double rate, double phase_seconds) const {
+  return SecondsToNearStep(rate * step_seconds(), phase_seconds);
+}
+
+std::optional<double> RateCurve::SecondsToNearStep(double operations, double phase_seconds) const {
+  constexpr double kNear = 0.9;
+  const double steps = phase_seconds / step_seconds();
   const auto window_ns = static_cast<uint64_t>(std::min(1e9, phase_seconds * 1e8));
   const auto window =
       static_cast<double>(std::max<uint64_t>(1, (window_ns + step_ns_ / 2) / step_ns_));
   for (double end = window; end <= steps; ++end) {
-    if (CountBetween(end - window, end) / window >= kNear * final_rate) return end * step_seconds;
+    if (CountBetween(end - window, end) / window >= kNear * operations) return end * step_seconds();
   }
-  return phase_seconds;
+  return std::nullopt;
 }
 
 }  // namespace kvdyno

@@ -36,11 +36,18 @@ class RateCurve {
   // its last third had no operations.
   std::optional<double> SecondsTo90(double phase_seconds) const;
 
+  // Seconds from the phase's start to the first moment at which the rate over the same window was at
+  // least 90 % of this one, in operations a second. Nothing when it never was.
+  std::optional<double> SecondsToNear(double rate, double phase_seconds) const;
+
   uint64_t total() const { return std::accumulate(counts_.begin(), counts_.end(), uint64_t{0}); }
   uint64_t step_ns() const { return step_ns_; }
 
  private:
   void Widen();
+  // As SecondsToNear, of a rate in operations a step.
+  std::optional<double> SecondsToNearStep(double operations, double phase_seconds) const;
+  double step_seconds() const { return static_cast<double>(step_ns_) * 1e-9; }
   double CountBetween(double from_step, double to_step) const;
 
   uint64_t step_ns_ = kStepNs;

@@ -43,6 +43,13 @@ TEST(RateCurve, ARateThatFallsWasThereFromTheBeginning) {
   EXPECT_DOUBLE_EQ(CurveOf(300, burst).SecondsTo90(30).value(), 1.0);
 }
 
+TEST(RateCurve, AGivenRateIsReachedWhereItIsOrNever) {
+  const auto late = [](uint64_t i) { return i < 70 ? 10 : 100; };
+  EXPECT_DOUBLE_EQ(CurveOf(300, late).SecondsToNear(1000, 30).value(), 7.9);
+  EXPECT_DOUBLE_EQ(CurveOf(300, late).SecondsToNear(100, 30).value(), 1.0);
+  EXPECT_FALSE(CurveOf(300, late).SecondsToNear(2000, 30).has_value());
+}
+
 TEST(RateCurve, ShortOrIdlePhasesHaveNoAnswer) {
   EXPECT_FALSE(CurveOf(9, [](uint64_t) { return 5; }).SecondsTo90(0.99).has_value());
   EXPECT_FALSE(CurveOf(300, [](uint64_t i) { return i < 100 ? 5 : 0; }).SecondsTo90(30));

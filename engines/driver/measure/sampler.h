@@ -15,6 +15,7 @@ namespace kvdyno {
 // Names of counters that metrics are made of.
 inline constexpr const char* kDebt = "debt";
 inline constexpr const char* kDiskUsed = "disk.used";
+inline constexpr const char* kLogLength = "engine.log_length";
 
 // Null when the sample has no such counter.
 const Counter* Find(const std::vector<Counter>& sample, std::string_view name);
@@ -26,7 +27,8 @@ class Sampler {
   // Names are those of docs/formats.md; the engine's counters are prefixed "engine.".
   std::vector<Counter> Sample();
 
-  // The same, and `debt` where the engine knows it: for the border between two phases.
+  // The same, and `debt` where the engine knows it: for the border between two phases. Latencies by
+  // component are those of gets since the border before.
   std::vector<Counter> SampleBorder();
 
   // What happened since the last call, in the engine and beside it. May also be called once after
@@ -44,7 +46,13 @@ class Sampler {
   const std::string data_dir_;
   const Cgroup cgroup_;
   EventLog own_events_;
+  std::vector<ComponentLatency> components_;  // at the last border
 };
+
+// component.<name>.{p50,p95,p99}_us, the ends of the buckets that hold them, and .timed, how many gets
+// were: of what was counted between two samples. Components without a get have none.
+void AppendComponents(const std::vector<ComponentLatency>& before,
+                      const std::vector<ComponentLatency>& after, std::vector<Counter>* counters);
 
 // What happened between two samples: differences of cumulative counters, and the later levels.
 std::vector<Counter> Changes(const std::vector<Counter>& before, const std::vector<Counter>& after);

@@ -155,6 +155,15 @@ void Properties::DescribePhases() {
               Plain("After the measured phase, waits until the engine has written out everything "
                     "and owes no more than when the phase began; timed and counted as phase "
                     "drain."));
+  table_.Seconds("kill.seconds", &s.kill_seconds,
+                 Plain("Kills this process by SIGKILL so long after the measured phase's start; 0: "
+                       "never. Acknowledged writes are kept in output.dir, for reopen.from."));
+  table_.Integer("kill.operations", &s.kill_operations,
+                 Plain("The same once clients were dealt so many operations of the phase; 0: "
+                       "never."));
+  table_.Text("reopen.from", &s.reopen_from,
+              Plain("The output.dir of a run that was killed: times how its store recovers, and "
+                    "checks that it holds what was acknowledged."));
 }
 
 void Properties::DescribeClients() {

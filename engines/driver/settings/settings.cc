@@ -50,7 +50,29 @@ Status Settings::Check(const std::string& engine_name) const {
   if (do_transaction && operation_count == 0 && measure_seconds == 0 && !writes) {
     return Wrong("measure.bytes: expected a mix that writes; this one would never end");
   }
+  if (Status checked = CheckKill(); !checked.ok()) return checked;
   return CheckClients();
+}
+
+Status Settings::CheckKill() const {
+  if (!kills() && !reopens()) return Status::Ok();
+  const std::string name = reopens()          ? "reopen.from"
+                           : kill_seconds > 0 ? "kill.seconds"
+                                              : "kill.operations";
+  if (kills() && reopens()) return Wrong("reopen.from: expected a run that is not killed itself");
+  if (do_load || !do_transaction) {
+    return Wrong(name + ": expected -run alone: a loaded store is killed and opened again");
+  }
+  if (kills() && output_dir.empty()) {
+    return Wrong(name + ": expected output.dir, where acknowledged writes are kept, got nothing");
+  }
+  if (delete_proportion > 0) {
+    return Wrong(name + ": expected a mix without deletes, which leave no value to check");
+  }
+  const bool late = (measure_seconds > 0 && kill_seconds >= measure_seconds) ||
+                    (operation_count > 0 && kill_operations >= operation_count);
+  if (late) return Wrong(name + ": expected a moment before the measured phase's end");
+  return Status::Ok();
 }
 
 Status Settings::CheckClients() const {

@@ -63,6 +63,11 @@ struct Settings {
   uint64_t measure_bytes = 0;
   bool drain = true;
 
+  // Kill and reopen.
+  double kill_seconds = 0;
+  int64_t kill_operations = 0;
+  std::string reopen_from;
+
   // How the clients work.
   int64_t thread_count = 1;
   double target = 0;
@@ -100,6 +105,10 @@ struct Settings {
   // Whether this run ages the data.
   bool ages() const { return do_load && age > 0; }
 
+  // Whether this run kills itself, or opens what such a run left.
+  bool kills() const { return kill_seconds > 0 || kill_operations > 0; }
+  bool reopens() const { return !reopen_from.empty(); }
+
   uint64_t value_bytes() const { return static_cast<uint64_t>(field_count) * field_length; }
 
   // InvalidArgument for what no single property shows: combinations that mean nothing.
@@ -108,6 +117,7 @@ struct Settings {
 
  private:
   Status CheckClients() const;
+  Status CheckKill() const;
 };
 
 }  // namespace kvdyno

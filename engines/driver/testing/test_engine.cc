@@ -102,10 +102,14 @@ class TestAdapter final : public Adapter {
     return engine_->debt;
   }
   std::optional<Durability> durability(bool sync) const override {
-    return Durability{.survives_process = true,
+    return Durability{.survives_process = engine_->survives_process,
                       .survives_power = sync,
                       .power_loss_seconds = sync ? std::optional(0.0) : std::nullopt,
                       .note = "so it claims"};
+  }
+  void SampleComponents(std::vector<ComponentLatency>* components) override {
+    const std::lock_guard lock(engine_->mutex);
+    *components = engine_->components;
   }
   void TakeEvents(std::vector<Event>* events) override { engine_->events.Take(events); }
   Status Close() override { return Enter(engine_, "close", ""); }

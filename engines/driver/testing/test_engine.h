@@ -29,6 +29,10 @@ struct TestEngine {
   uint64_t debt_when_settled = 0;
   bool keeps_debt = false;                          // whatever it is asked for
   std::vector<std::optional<uint64_t>> settled_to;  // each settle's bound
+  // Whether it promises to keep what it acknowledged when its process is killed.
+  bool survives_process = true;
+  // Latencies of its components, as a test counts them.
+  std::vector<ComponentLatency> components;
   // Events of the engine; the driver takes them.
   EventLog events;
   // A key that scans leave out.

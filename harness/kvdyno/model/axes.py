@@ -38,6 +38,9 @@ CAP = "memory.cap"
 SEED = "seed"
 MIX_SEED = "mix.seed"
 SERIES_INTERVAL = "series.interval"
+KILL_OPERATIONS = "kill.operations"
+KILL_SECONDS = "kill.seconds"
+REOPEN_FROM = "reopen.from"
 
 # The phase in which an engine finishes its work: without it, aged data would be half-finished.
 SETTLE = "settle"
@@ -62,6 +65,9 @@ OWNED_PROPERTIES: Mapping[str, str] = {
     SEED: "loads",
     MIX_SEED: "repetitions",
     **dict.fromkeys(sorted(FLAG_PROPERTIES), "a workload file"),
+    KILL_OPERATIONS: "phases.recovery",
+    KILL_SECONDS: "phases.recovery",
+    REOPEN_FROM: "phases.recovery",
     "data.dir": "the harness",
     "data.destroy": "the harness",
     "output.dir": "the harness",

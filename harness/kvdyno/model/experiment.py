@@ -48,6 +48,17 @@ class EngineChoice(Frozen):
         return f"{self.runner}:{name}" if self.runner else name
 
 
+class Recovery(Frozen):
+    """The engine is killed while clients write, and opened again in a fresh process.
+
+    The kill comes at a moment of the measured phase that a run's seed draws: `after` this share of it at the
+    earliest. `watch_seconds` is how long the mix goes on once the store answers again.
+    """
+
+    after: float = 0.5
+    watch_seconds: float = 10
+
+
 class Phases(Frozen):
     """How long each phase lasts. Operations, seconds or bytes written end it, whichever is reached first.
 
@@ -61,6 +72,7 @@ class Phases(Frozen):
     measure_bytes: int | None = None
     measure_volume: float | None = None
     drain: bool = True
+    recovery: Recovery | None = None
 
 
 class DeviceLimits(Frozen):

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from .axes import SETTLE
+from .axes import REOPEN_FROM, SETTLE
 from .engine import Engine
 from .sources import adapter_folders
 
@@ -34,6 +34,14 @@ _DERIVED = (
     *(f"read_amplification.{name}" for name in ("disk", "bytes", "calls")),
     *("disk.used", "space_amplification"),
 )
+_RECOVERY = (
+    *(f"recovery.{name}" for name in ("first_answer_s", "full_speed_s", "rate_before", "log_bytes")),
+    *(f"recovery.{name}" for name in ("read_bytes", "write_bytes")),
+    *(f"recovery.{name}_rows" for name in ("checked", "overwritten", "lost")),
+)
+# A component that times its gets has this counter since the store was opened, and of each phase the others.
+_COMPONENT_COUNTER = "_get_p50_us"
+_COMPONENT = ("timed", "p50_us", "p95_us", "p99_us")
 _DEBTS = ("debt", "debt.begin", "debt.change")
 _STALL_MICROS, _STALL_PER_WRITE = "stall_micros", "stall.per_write"
 # The harness adds it to every phase.
@@ -99,6 +107,12 @@ def _ycsb(engine: Engine, operations: Sequence[str]) -> Metrics:
     more = engine.counters is None
     stalls = (_STALL_PER_WRITE,) if more or COUNTER_PREFIX + _STALL_MICROS in counters else ()
     debts = _DEBTS if SETTLE in engine.description.phases else ()
+    recovery = _RECOVERY if engine.description.property(REOPEN_FROM) else ()
+    timed = [
+        f"component.{name.removesuffix(_COMPONENT_COUNTER)}"
+        for name in engine.counters or ()
+        if name.endswith(_COMPONENT_COUNTER)
+    ]
     latencies = (
         *(f"{name}.{kind}" for name in operations for kind in ("latency", "service")),
         "probe.latency",
@@ -106,7 +120,8 @@ def _ycsb(engine: Engine, operations: Sequence[str]) -> Metrics:
     columns = [f"{name}.latency.{each}" for name in operations for each in ("p50", "p99", "max")]
     return Metrics(
         phases=(
-            *(*_TOTALS, _SECONDS, *_DERIVED, *stalls, *debts, *_SAMPLED),
+            *(*_TOTALS, _SECONDS, *_DERIVED, *stalls, *debts, *_SAMPLED, *recovery),
+            *_counts(timed, _COMPONENT),
             *_counts(operations, ("operations", "not_found", "failed")),
             *_counts(latencies, _STATISTICS),
             *counters,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from .engine import Engine
-from .experiment import DEFAULT_CACHE, AxisValue, CachePolicy, DeviceLimits, Experiment
+from .experiment import DEFAULT_CACHE, AxisValue, CachePolicy, DeviceLimits, Experiment, Recovery
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,8 @@ class Point:
     grid's axes, sizes in bytes at the profile's scale. `properties` is exactly what the driver gets
     (the harness adds the run's seeds and places: data.dir, output.dir, progress.fd). `identity` hashes all
     that can change the result, the engine's build included. `dataset` is the first of its loads,
-    `other_loads` are the second, third and so on, from which later repetitions start.
+    `other_loads` are the second, third and so on, from which later repetitions start. With `recovery` the
+    driver is killed, and the store that it leaves is opened again.
     """
 
     slug: str
@@ -56,6 +57,7 @@ class Point:
     device: DeviceLimits | None = None
     other_loads: tuple[Dataset, ...] = ()
     cache: CachePolicy = DEFAULT_CACHE
+    recovery: Recovery | None = None
 
     @property
     def loads(self) -> tuple[Dataset, ...]:
@@ -69,8 +71,8 @@ class Run:
 
     `load` numbers the load that it starts from; a run that measures the load itself has a load of its own in
     each repetition. `seed` is the run's own, None where the driver takes none; `seeds` are the driver
-    properties through which it gets its own and its load's. `repetitions_planned` is how many repetitions
-    the plan asks for.
+    properties through which it gets its own and its load's, and the moment of a kill. `repetitions_planned`
+    is how many repetitions the plan asks for.
     """
 
     point: Point

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import UnionType
 from typing import Annotated, Any, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, BeforeValidator, ValidationError
@@ -74,6 +75,8 @@ def _sentence(error: ErrorDetails, *, form: type[BaseModel]) -> str:
             return f"{name}: expected more than {context['gt']}, found {_found(error['input'])}"
         case "greater_than_equal":
             return f"{name}: expected at least {context['ge']:g}, found {_found(error['input'])}"
+        case "less_than":
+            return f"{name}: expected less than {context['lt']:g}, found {_found(error['input'])}"
         case "less_than_equal":
             return f"{name}: expected at most {context['le']}, found {_found(error['input'])}"
         case _ if kind in _EXPECTED:
@@ -103,8 +106,10 @@ def _keys_around(form: type[BaseModel], place: Sequence[int | str]) -> tuple[str
     """The keys that are known where `place` ends."""
     kind: Any = form
     for step in place[:-1]:
+        kind = get_args(kind)[0] if isinstance(kind, UnionType) else kind
         if isinstance(kind, type) and issubclass(kind, BaseModel):
             kind = kind.model_fields[str(step)].annotation
         else:
             kind = get_args(kind)[1 if get_origin(kind) is Mapping else 0]
+    kind = get_args(kind)[0] if isinstance(kind, UnionType) else kind
     return tuple(kind.model_fields)

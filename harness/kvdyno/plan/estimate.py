@@ -69,7 +69,8 @@ def _age_seconds(records: int, age: float) -> float:
 
 
 def expected_seconds(resolved: Resolved, *, dataset: Dataset | None, loaded_bytes: int) -> float:
-    """One run: start, copy of the snapshot or load, warm-up, rest, measured phase, drain.
+    """One run: start, copy of the snapshot or load, warm-up, rest, measured phase, drain; with a recovery
+    another start, and the time that it is watched.
 
     A snapshot of an engine that writes files once is linked, in no time worth counting.
     """
@@ -80,6 +81,8 @@ def expected_seconds(resolved: Resolved, *, dataset: Dataset | None, loaded_byte
     settles = {"rest": REST_SECONDS, "drain": SETTLE_SECONDS} if write_share(resolved) else {}
     settling = sum(seconds for phase, seconds in settles.items() if phase in resolved.phases)
     phases = resolved.number(WARMUP_SECONDS) + _measure_seconds(resolved) + settling
+    if resolved.recovery:
+        phases += START_SECONDS + resolved.recovery.watch_seconds
     return START_SECONDS + copied / COPY_BYTES_PER_SECOND + phases
 
 

@@ -32,7 +32,8 @@ def point_identity(resolved: Resolved, *, dataset: Dataset | None) -> str:
     """Hash of all that can change the point's result. Labels, time limits and estimates cannot.
 
     A device counts by its rates, not its name; the disk as it is and the default cache policy have no entry.
-    A twin's number separates it from the point that it repeats.
+    A twin's number separates it from the point that it repeats; a point that recovers differs from one that
+    does not.
     """
     device = resolved.device
     # An empty store has nothing to cache.
@@ -47,6 +48,7 @@ def point_identity(resolved: Resolved, *, dataset: Dataset | None) -> str:
             "dataset": dataset.identity if dataset else None,
             **({"twin": resolved.twin} if resolved.twin else {}),
             **({"cache": cache} if cache != DEFAULT_CACHE else {}),
+            **({"recovery": resolved.recovery.model_dump()} if resolved.recovery else {}),
             **({"device": device.model_dump(exclude={"name"}, exclude_none=True)} if device else {}),
         }
     )

@@ -19,6 +19,7 @@ from .estimate import expected_disk_bytes, expected_seconds
 from .identity import point_identity, point_slug, with_distinct_slugs
 from .order import order_runs
 from .phases import with_ends
+from .recovery import check_recovery
 from .resolve import Resolved, resolve
 from .sampling import with_sampling
 from .upstream import check_upstream
@@ -72,6 +73,7 @@ def _resolved(
     if records is not None:
         resolved = replace(resolved, properties={**resolved.properties, RECORDS: str(records)})
     resolved = with_sampling(with_ends(resolved, experiment=experiment, records=records))
+    check_recovery(resolved, label=choice.label, where=str(experiment.path))
     if engine.external and not resolved.measures_load:
         note = check_upstream(resolved.properties, label=choice.label, experiment=experiment)
         resolved = replace(resolved, notes=(*resolved.notes, note))
@@ -108,6 +110,7 @@ def _point(experiment: Experiment, *, choice: EngineChoice, resolved: Resolved) 
         cap_bytes=resolved.cap_bytes,
         device=resolved.device,
         cache=resolved.cache if start else DEFAULT_CACHE,
+        recovery=resolved.recovery,
         timeout_seconds=experiment.timeout_seconds,
         expected_seconds=expected_seconds(resolved, dataset=start, loaded_bytes=loaded_bytes),
         expected_disk_bytes=expected_disk_bytes(resolved, loaded_bytes=loaded_bytes),

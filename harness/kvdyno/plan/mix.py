@@ -52,6 +52,11 @@ def scan_share(resolved: Resolved) -> float:
     return _share(resolved, "scan")
 
 
+def delete_share(resolved: Resolved) -> float:
+    """Share of operations that delete, 0 to 1."""
+    return _share(resolved, "delete")
+
+
 def _share(resolved: Resolved, operation: str) -> float:
     """Proportions are weights: they need not add up to 1."""
     whole = sum(resolved.number(f"{each}proportion") for each in _OPERATIONS)

@@ -16,6 +16,8 @@ from kvdyno.model.axes import MIX_SEED, SEED
 from kvdyno.model.experiment import AxisValue
 from kvdyno.model.point import Point, Run
 
+from .recovery import kill_moment
+
 _CONTENDER = frozenset({"engine", "preset"})
 
 T = TypeVar("T")
@@ -54,6 +56,8 @@ def seeded_run(point: Point, *, repetition: int, repetitions: int) -> Run:
     seed = repetition if known(MIX_SEED) else None
     if seed is not None:
         seeds[MIX_SEED] = str(seed)
+    if point.recovery:
+        seeds |= kill_moment(point.properties, point.recovery, repetition=repetition)
     return Run(point, repetition, load=dataset.load, seed=seed, seeds=seeds, repetitions_planned=repetitions)
 
 

@@ -34,7 +34,7 @@ def with_ends(resolved: Resolved, *, experiment: Experiment, records: int | None
         ends = {axis_words.OPERATIONS: count, axis_words.MEASURE_SECONDS: 0, axis_words.MEASURE_BYTES: 0}
     ends |= {
         axis_words.WARMUP_SECONDS: experiment.phases.warmup_seconds,
-        axis_words.DRAIN: experiment.phases.drain,
+        axis_words.DRAIN: experiment.phases.drain and not experiment.phases.recovery,
     }
     known = resolved.engine.description.property
     texts = {name: value_text(value) for name, value in ends.items() if known(name)}

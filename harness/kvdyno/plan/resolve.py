@@ -18,6 +18,7 @@ from kvdyno.model.experiment import (
     EngineChoice,
     Experiment,
     Phases,
+    Recovery,
 )
 from kvdyno.model.options import display_value, parse_value, scale_value, value_text
 from kvdyno.model.project import Project
@@ -43,6 +44,7 @@ class Resolved:
     cache: CachePolicy
     notes: tuple[str, ...]
     twin: int = 0
+    recovery: Recovery | None = None
 
     @property
     def measures_load(self) -> bool:
@@ -138,7 +140,16 @@ def resolve(
     device = experiment.devices.get(str(axes.get(axis_words.DEVICE)))
     notes = tuple(scaling.notes)
     return Resolved(
-        engine, axes, properties, phases, cap_bytes, device, experiment.cache, notes, twin=choice.twin
+        engine,
+        axes,
+        properties,
+        phases,
+        cap_bytes,
+        device,
+        experiment.cache,
+        notes,
+        twin=choice.twin,
+        recovery=experiment.phases.recovery,
     )
 
 
@@ -223,7 +234,7 @@ def _phases(phases: Phases, *, engine: Engine, loads: bool) -> tuple[str, ...]:
         wanted = (
             *(("warmup", "rest") if phases.warmup_seconds else ()),
             "measure",
-            *(("drain",) if phases.drain else ()),
+            *(("drain",) if phases.drain and not phases.recovery else ()),
         )
     own = engine.description.phases
     return tuple(phase for phase in wanted if phase in own) or own

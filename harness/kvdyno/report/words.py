@@ -63,6 +63,22 @@ _MEANINGS: tuple[tuple[str, str], ...] = (
     (r"debt\.begin", "Bytes that the engine would still rewrite by its own rules, at the phase's beginning"),
     (r"debt\.change", "Debt at the phase's end less debt at its beginning"),
     (r"open\.seconds", "Time to open the store"),
+    (r"recovery\.first_answer_s", "Time from opening a killed store to its first correct answer"),
+    (
+        r"recovery\.full_speed_s",
+        "Time from opening a killed store until the mix has 90 % of its rate before the kill",
+    ),
+    (r"recovery\.rate_before", "Rate in the last third of the measured phase before the kill"),
+    (r"recovery\.log_bytes", "Length of the engine's log at the kill"),
+    (
+        r"recovery\.(?P<a>read|write)_bytes",
+        "Bytes at the storage device from opening a killed store to its first answer: {a}",
+    ),
+    (r"recovery\.checked_rows", "Rows with acknowledged writes that were compared after the kill"),
+    (r"recovery\.overwritten_rows", "Rows that the mix wrote after the kill before they could be compared"),
+    (r"recovery\.lost_rows", "Compared rows that lack an acknowledged write"),
+    (r"component\.(?P<a>\w+)\.timed", "Timed gets of the phase that {a} answered, one in 64"),
+    (r"component\.(?P<a>\w+)\.(?P<b>p\d+)_us", "Latency of the phase's gets that {a} answered, {b}"),
     (r"arrivals\.missed", "Operations that an open loop intended and that never started"),
     (r"disk\.used", "Disk space of the store's files at the end of the phase"),
     (r"engine\.(?P<a>delay|stop)_micros", "Duration of stalls of kind {a}, whether or not a write came"),
@@ -178,7 +194,8 @@ def common_title(metrics: Sequence[str]) -> tuple[str, tuple[str, ...]]:
 
 
 def _spelled(name: str) -> str:
-    words = re.sub(r"\.(?=\D)", "_", name.removesuffix("_micros"))  # the point in "p99.9" stays
+    words = re.sub(r"_(micros|us|s)$", "", name)  # units stand elsewhere
+    words = re.sub(r"\.(?=\D)", "_", words)  # the point in "p99.9" stays
     return word_text(words)
 
 

@@ -9,6 +9,7 @@ from typing import Protocol
 from pydantic import ValidationError
 
 from kvdyno.errors import StoreError
+from kvdyno.model.axes import REOPEN_FROM
 from kvdyno.model.point import Point
 from kvdyno.model.record import Outcome
 from kvdyno.model.schema import parse_json, validate
@@ -39,8 +40,10 @@ class Driver(Protocol):
 class NativeDriver:
     """A driver of this project: writes outcome.json itself."""
 
-    def __init__(self, point: Point) -> None:
+    def __init__(self, point: Point, *, reopens: str = "") -> None:
+        """`reopens`: the folder below its output where a killed driver left its files."""
         self._point = point
+        self._reopens = reopens
 
     def argv(self, places: Places) -> list[str]:
         """See Driver. Places are flags, so that the property file alone holds what was asked."""
@@ -51,6 +54,7 @@ class NativeDriver:
             *("-p", f"data.dir={places.store}"),
             *("-p", f"output.dir={places.output}"),
             *("-p", f"progress.fd={places.progress_fd}"),
+            *(("-p", f"{REOPEN_FROM}={places.output / self._reopens}") if self._reopens else ()),
         ]
 
     def tick(self, pids: Sequence[int]) -> None:

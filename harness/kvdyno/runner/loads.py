@@ -11,8 +11,9 @@ from kvdyno.model.experiment import DEFAULT_CACHE
 from kvdyno.model.point import Dataset, Point, Run
 from kvdyno.model.record import CONCLUSIVE, Failure, Record
 
-from .attempt import Draft, attempt, refusal_for_lack_of_space
+from .attempt import attempt
 from .disk import first_special_file
+from .draft import Draft, refusal_for_lack_of_space
 from .snapshots import Snapshot, Snapshots
 from .watch import Progress
 
@@ -45,6 +46,7 @@ def load_run(point: Point, dataset: Dataset) -> Run:
         device=None,
         other_loads=(),
         cache=DEFAULT_CACHE,
+        recovery=None,
     )
     return Run(point=load, repetition=1, load=dataset.load, seed=dataset.seed)
 

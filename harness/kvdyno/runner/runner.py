@@ -16,10 +16,11 @@ from kvdyno.model.point import Dataset, Point, Run
 from kvdyno.model.project import Project, blocking_file
 from kvdyno.model.record import Failure, Record
 
-from .attempt import Draft, Setting, attempt, refusal_for_lack_of_space
+from .attempt import attempt
 from .cache_policy import drop_caches
 from .cage import Warden
 from .disk import demand_real_disk, needed_bytes, remove_tree
+from .draft import Draft, Setting, refusal_for_lack_of_space
 from .environment import Surveyor
 from .gauges import Gauges
 from .imitation import Imitation, demand_accounted_write_back, release

@@ -235,6 +235,13 @@ def check_sizes(
             ("phases", "measure"), f"measure: expected a volume, operations or seconds, found {found}"
         )
     needed = phases.warmup_seconds + (phases.measure_seconds or 0)
+    if phases.recovery:
+        needed = max(needed, phases.recovery.watch_seconds)
+        if phases.measure_bytes:
+            message = (
+                "recovery: expected a volume, operations or seconds to end the measured phase, found bytes"
+            )
+            mistakes.add(("phases", "recovery"), message)
     if needed >= timeout:
         mistakes.add(
             ("timeout",), f"timeout: expected more than the phases' {needed:g} s, found {timeout:g} s"

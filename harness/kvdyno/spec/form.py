@@ -111,12 +111,20 @@ class MeasureForm(Form):
         return self
 
 
+class RecoveryForm(Form):
+    """When the engine is killed, as a share of the measured phase, and how long it is watched afterwards."""
+
+    after: Annotated[float, Field(ge=0, lt=1)] | None = None
+    watch: Annotated[Seconds, Field(gt=0)] | None = None
+
+
 class PhasesForm(Form):
     """`phases`: keys that are left out come from the profile."""
 
     warmup: Seconds | None = None
     measure: MeasureForm = MeasureForm()
     drain: bool | None = None
+    recovery: RecoveryForm | None = None
 
 
 class MetricForm(DerivedMetric):

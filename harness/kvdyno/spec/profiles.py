@@ -11,12 +11,20 @@ from typing import TypeVar
 
 from kvdyno.errors import UsageError
 from kvdyno.model.document import read_document
-from kvdyno.model.experiment import Phases, Profile
+from kvdyno.model.experiment import Phases, Profile, Recovery
 from kvdyno.model.project import Project
 from kvdyno.model.reading import read_form
 from kvdyno.model.words import unknown
 
-from .form import MeasureForm, OverridesForm, PhasesForm, ProfileForm, ProfilesForm, SettingsForm
+from .form import (
+    MeasureForm,
+    OverridesForm,
+    PhasesForm,
+    ProfileForm,
+    ProfilesForm,
+    RecoveryForm,
+    SettingsForm,
+)
 
 T = TypeVar("T")
 
@@ -77,6 +85,17 @@ def _phases(phases: list[PhasesForm]) -> Phases:
         measure_bytes=measure.bytes,
         measure_volume=measure.volume,
         drain=_last(True, *(phase.drain for phase in phases)),
+        recovery=_recovery([phase.recovery for phase in phases if phase.recovery]),
+    )
+
+
+def _recovery(layers: list[RecoveryForm]) -> Recovery | None:
+    if not layers:
+        return None
+    known = Recovery()
+    return Recovery(
+        after=_last(known.after, *(layer.after for layer in layers)),
+        watch_seconds=_last(known.watch_seconds, *(layer.watch for layer in layers)),
     )
 
 

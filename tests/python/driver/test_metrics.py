@@ -18,8 +18,9 @@ PROJECT = Project.find(start=Path(__file__))
 
 #: Makes engines report what they only report when asked.
 _ASKED = {"statistics": "true"}
-#: A driver reports these where the machine offers them, in long phases, and of mixes that delete nothing.
-_MAYBE = ("cgroup.", "throughput.time_to_90", "space_amplification")
+#: A driver reports these where the machine offers them, in long phases, of mixes that delete nothing, of
+#: components that answered a timed get, and of stores that a killed run left.
+_MAYBE = ("cgroup.", "throughput.time_to_90", "space_amplification", "component.", "recovery.")
 
 
 def everything(engine: Engine, folder: Path) -> Left:

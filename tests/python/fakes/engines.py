@@ -83,7 +83,7 @@ YCSB_PROPERTIES = (
     option("series.interval", "seconds", "1s", least=0.05),
 )
 
-#: A driver that ages data, and draws each repetition's operations with a seed of its own.
+#: A driver that ages data, draws each repetition's operations with a seed of its own, and can be killed.
 AGEING_PROPERTIES = (
     *(
         each.model_copy(update={"shapes_aged_data": each.name in ("requestdistribution", "zipfian_const")})
@@ -91,6 +91,10 @@ AGEING_PROPERTIES = (
     ),
     option("age", "real", "0", least=0, shapes_data=True),
     option("mix.seed", "integer", "1"),
+    option("deleteproportion", "real", "0", least=0),
+    option("kill.seconds", "seconds", "0s", least=0),
+    option("kill.operations", "integer", "0", least=0),
+    option("reopen.from", "text", ""),
 )
 AGEING_PHASES = ("load", "settle", "age", "age-settle", "build", "warmup", "rest", "measure", "drain", "run")
 

@@ -126,6 +126,10 @@ def behave(what, properties, store):
                 time.sleep(600)
             while not Path(properties["fake.pid"]).exists():
                 time.sleep(0.01)
+        case "be killed":
+            Path(properties["output.dir"], "acknowledged.bin").write_bytes(b"writes")
+            (store / "left").write_text("by the killed one")
+            os.kill(os.getpid(), signal.SIGKILL)
         case "crash":
             sys.stdout.write("about to crash\n")
             sys.stdout.flush()
@@ -172,7 +176,12 @@ def main():
             (store / "CURRENT").symlink_to("sub")
         phases += ["load", "settle"]
     if "-run" in flags:
-        behave(properties.get("fake", "").removesuffix(" at once"), properties, store)
+        reopened = "reopen.from" in properties
+        what = properties.get("fake.reopened" if reopened else "fake", "")
+        if reopened:
+            expected = [Path(properties["reopen.from"], "acknowledged.bin"), store / "left"]
+            what = what if all(path.exists() for path in expected) else "crash"
+        behave(what.removesuffix(" at once"), properties, store)
         if (store / "sub" / "journal").exists():
             with (store / "sub" / "journal").open("ab") as stream:
                 stream.write(b"more\n")

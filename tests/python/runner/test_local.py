@@ -16,7 +16,7 @@ from kvdyno.model.point import Point, Run
 from kvdyno.model.project import Project
 from kvdyno.model.schema import validate
 from kvdyno.runner import Progress, Runner, choose_warden, remove_leftovers
-from kvdyno.runner import attempt as attempt_module
+from kvdyno.runner import draft as draft_module
 from kvdyno.runner import snapshots as snapshots_module
 
 from .conftest import MIB, Execute, Sink, dead_name, is_dead
@@ -178,7 +178,7 @@ def test_ctrl_c_ends_the_driver_and_cleans_up(
 def test_lack_of_space_is_a_result_with_numbers(
     execute: Execute, point: Point, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(attempt_module, "free_bytes", lambda folder: 10 * MIB)
+    monkeypatch.setattr(draft_module, "free_bytes", lambda folder: 10 * MIB)
     record = execute(point, expected_disk_bytes=100 * MIB)
     assert record.status == "disk_full"
     assert record.failure is not None

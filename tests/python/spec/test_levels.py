@@ -11,7 +11,7 @@ from fakes import engines
 from fakes.projects import make_project
 
 from kvdyno.errors import SpecError
-from kvdyno.model.experiment import Experiment
+from kvdyno.model.experiment import Experiment, Recovery
 from kvdyno.spec import load_experiment
 
 Load = Callable[..., Experiment]
@@ -72,6 +72,38 @@ def test_levels_come_from_the_profile_the_experiment_and_its_profile(load: Load)
 def test_levels_that_the_profile_sets_alone(load: Load) -> None:
     experiment = load(PLAIN)
     assert (experiment.loads, experiment.grid["age"], experiment.phases.measure_volume) == (5, (2,), 2)
+
+
+RECOVERY = PLAIN + "phases: {measure: {seconds: 9s}, recovery: {after: 0.75}}\n"
+
+
+def test_a_recovery_is_merged_key_by_key(load: Load) -> None:
+    assert load(PLAIN).phases.recovery is None
+    experiment = load(RECOVERY + "profiles: {quick: {phases: {recovery: {watch: 4s}}}}\n")
+    assert experiment.phases.recovery == Recovery(after=0.75, watch_seconds=4)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (RECOVERY.replace("0.75", "1"), "after: expected less than 1"),
+        (RECOVERY.replace("0.75", "-0.1"), "after: expected"),
+        (RECOVERY.replace("after: 0.75", "watch: 0s"), "watch: expected"),
+        (RECOVERY.replace("after", "afters"), "afters"),
+        (RECOVERY.replace("after: 0.75", "watch: 1h"), "timeout: expected more than the phases' 3600 s"),
+        (
+            RECOVERY.replace("seconds: 9s", "bytes: 1GiB, seconds: 9s"),
+            "recovery: expected a volume, operations",
+        ),
+        (
+            RECOVERY + "properties: {kill.seconds: 3s}\n",
+            "kill.seconds: expected it to be set by phases.recovery",
+        ),
+    ],
+)
+def test_mistakes_of_a_recovery_are_found_by_line(load: Load, text: str, message: str) -> None:
+    with pytest.raises(SpecError, match=message):
+        load(text)
 
 
 @pytest.mark.parametrize("end", ["seconds: 9s", "operations: 4e6", "bytes: 1GiB"])

@@ -106,6 +106,17 @@ struct Statistic {
   bool cumulative = true;
 };
 
+// How long gets took that one component answered, since Open: counts in buckets of a quarter of a power
+// of two, ascending. One get in 64 is timed.
+struct ComponentLatency {
+  struct Bucket {
+    double ns_max = 0;
+    uint64_t count = 0;
+  };
+  std::string component;  // "munk", "row_cache", as in the names of statistics
+  std::vector<Bucket> buckets;
+};
+
 // What Open found and did.
 struct RecoveryReport {
   bool clean = true;               // the last process closed the store
@@ -191,6 +202,7 @@ class Store {
   virtual Status Backup(const std::string& directory) = 0;
 
   virtual std::vector<Statistic> GetStatistics() const = 0;
+  virtual std::vector<ComponentLatency> GetLatencies() const = 0;
   // "stats" (a table for people), "chunks" (one line each), "recovery", "num-chunks"; false for an
   // unknown name.
   virtual bool GetProperty(std::string_view name, std::string* value) const = 0;

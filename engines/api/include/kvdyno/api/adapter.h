@@ -66,6 +66,17 @@ struct Counter {
   bool cumulative = true;
 };
 
+// How long gets took that one component of the engine answered, as far as it timed them: counts since
+// the store was opened, in buckets with ascending upper ends.
+struct ComponentLatency {
+  struct Bucket {
+    double ns_max = 0;
+    uint64_t count = 0;
+  };
+  std::string component;  // "row_cache": snake_case
+  std::vector<Bucket> buckets;
+};
+
 struct OpenContext {
   std::string directory;  // exists and is writable; the store owns everything in it
   uint64_t memory_cap_bytes =
@@ -134,6 +145,10 @@ class Adapter {
 
   // Appends this moment's counters. Cheap enough to be called every second.
   virtual void Sample(std::vector<Counter>* counters) = 0;
+
+  // Appends the latencies of each component that answers gets, always the same buckets. Called at the
+  // borders between phases, by the thread that calls Sample.
+  virtual void SampleComponents(std::vector<ComponentLatency>* /*components*/) {}
 
   // Appends the events that ended since the last call. Called every second while work goes on, and
   // once more after Close, when those that had not ended are reported too.

@@ -36,6 +36,11 @@ class ValueSource {
   // the key index, what was expected and what was found.
   Status Verify(uint64_t key_index, std::string_view value) const;
 
+  // Whether values of this spec distinguish one version from the next.
+  bool has_sequences() const { return spec_.size >= sizeof(Stamp); }
+  // The sequence of a value that Verify accepts.
+  uint64_t SequenceIn(std::string_view value) const;
+
   const ValueSpec& spec() const { return spec_; }
 
  private:
