@@ -88,11 +88,12 @@ class MachineWords(_Written):
 
 
 class Doubt(_Written):
-    """Why the records could not decide a claim at a point."""
+    """Why the records could not decide a claim at a point, and what to do about it."""
 
     claim: str
     axes: Mapping[str, AxisValue] = Field(default_factory=dict)
     reason: str
+    remedy: str = ""
 
 
 class Questions(_Written):

@@ -1,4 +1,4 @@
-"""What documents publish: results/published/<document>.yaml as it is written, and as an experiment uses it.
+"""What documents publish: results/published/<document>.yaml as it is written.
 
 The YAML form is described in docs/formats.md.
 """
@@ -140,22 +140,3 @@ class PublishedDocument(_Written):
                 known = ", ".join(self.engines)
                 raise ValueError(f"{numbers.id}: expected an engine of {known}, found {unknown[0]!r}")
         return self
-
-
-class PublishedValue(Frozen):
-    """A value in the metric's unit, where an experiment has its point: axes typed, at paper scale."""
-
-    engine: str
-    axes: Axes
-    value: float
-
-
-class Overlay(Frozen):
-    """Published numbers beside those of an experiment: what a figure or table with their key shows."""
-
-    short: str
-    source: str
-    metric: str
-    unit: str
-    ratio_to: str | None = None
-    values: tuple[PublishedValue, ...]
