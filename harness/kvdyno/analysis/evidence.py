@@ -55,7 +55,8 @@ def measured(spec: ClaimSpec, seen: Evidence, axes: Sequence[str], *, among: int
         id=spec.id,
         text=spec.text,
         source=spec.source,
-        expected=_bounds_text(spec),
+        expected=f"{_subject(spec)} {_bounds(spec)}",
+        bounds=_bounds(spec),
         unit=unit,
         verdict="undecided",
         why="",
@@ -164,14 +165,18 @@ def _axis_value(value: object) -> AxisValue:
     return value if isinstance(value, (str, int, float, bool)) else str(value)
 
 
-def _bounds_text(spec: ClaimSpec) -> str:
-    parts = [f"≥ {spec.at_least:g}"] if spec.at_least is not None else []
-    parts += [f"≤ {spec.at_most:g}"] if spec.at_most is not None else []
+def _subject(spec: ClaimSpec) -> str:
+    """What is bounded: "evendb / rocksdb: throughput of run"."""
     subject = f"{spec.engine} / {spec.relative_to}" if spec.relative_to else spec.engine
     for axis, values in spec.along.items():
         chain = " / ".join(map(str, values)) if axis == "engine" else f"{axis} {' / '.join(map(str, values))}"
         subject = f"{spec.engine}, {chain}" if spec.engine else chain
+    return f"{subject}: {spec.metric} of {spec.phase}"
+
+
+def _bounds(spec: ClaimSpec) -> str:
+    parts = [f"≥ {spec.at_least:g}"] if spec.at_least is not None else []
+    parts += [f"≤ {spec.at_most:g}"] if spec.at_most is not None else []
     where = "at some point " if spec.holds_at == "some" else ""
     each = "each over the next " if len(spec.steps) > 1 else ""
-    bounds = " and ".join(parts) or "(no bounds given)"
-    return f"{subject}: {spec.metric} of {spec.phase} {each}{where}{bounds}"
+    return each + where + (" and ".join(parts) or "(no bounds given)")

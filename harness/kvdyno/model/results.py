@@ -132,7 +132,8 @@ class ClaimPoint:
 @dataclass(frozen=True)
 class ClaimResult:
     """A claim's verdict over all points that it covers; `why` explains it in a sentence, `settle` states what
-    would decide it ("" where it is decided). `published` is as in ClaimSpec.
+    would decide it ("" where it is decided). `expected` is what is bounded, with `bounds`. `published` is as
+    in ClaimSpec.
     """
 
     id: str
@@ -143,6 +144,7 @@ class ClaimResult:
     verdict: ClaimVerdict
     why: str
     points: tuple[ClaimPoint, ...]
+    bounds: str = ""
     settle: str = ""
     published: str | None = None
 
@@ -369,6 +371,19 @@ class Summary:
     verdicts: tuple[str, ...]
     cautions: tuple[Caution, ...]
     failures: tuple[FailedRun, ...]
+
+
+@dataclass(frozen=True)
+class ClaimLine:
+    """A claim at one point in texts ready to print; a claim without points has one line. `verdict` is the
+    claim's, and stands with its first point.
+    """
+
+    claim: str
+    point: str
+    bounds: str
+    measured: str
+    verdict: ClaimVerdict | Literal[""]
 
 
 @dataclass(frozen=True)
