@@ -91,7 +91,7 @@ def claims(
     else:
         for found, path in judged:
             _page(found, path)
-    status = _status(claim.verdict for found, _ in judged for claim in found.claims)
+    status = status_of(claim.verdict for found, _ in judged for claim in found.claims)
     if status:
         raise typer.Exit(status)
 
@@ -117,7 +117,8 @@ def _judged(
     return [(found, path)]
 
 
-def _status(verdicts: Iterable[ClaimVerdict]) -> int:
+def status_of(verdicts: Iterable[ClaimVerdict]) -> int:
+    """The exit status that these verdicts together have."""
     every = set(verdicts)
     if "contradicted" in every:
         return CONTRADICTED
