@@ -6,10 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from fakes import engines
+from fakes.projects import make_project
 
 from kvdyno.errors import SpecError
+from kvdyno.model.experiment import Experiment
 from kvdyno.model.project import Project
-from kvdyno.spec import read_published
+from kvdyno.spec import load_experiment, read_published
 
 PROJECT = Project.find(start=Path(__file__).parent)
 
@@ -94,3 +97,71 @@ def test_the_committed_documents_have_what_their_readers_expect() -> None:
     }
     assert at_64["rocksdb", "zipf-composite"] == 2.92
     assert at_64["evendb", "zipf-composite"] == 1.29
+
+
+EXPERIMENT = """\
+title: A test
+engines: [rocksdb, {engine: leveldb, label: ours}]
+grid:
+  workload: [a]
+  dataset: [4GiB, 8GiB]
+  threads: [2]
+figures:
+  - {id: f, kind: bars, x: dataset, published: title/speed}
+tables:
+  - {id: t, rows: dataset, columns: engine, ratio_to: rocksdb, published: title/speed}
+claims:
+  - {id: c, text: faster, engine: ours, relative_to: rocksdb, at_least: 2, published: title/faster}
+"""
+
+
+def loaded(root: Path, text: str, document: str = DOCUMENT) -> Experiment:
+    project = make_project(root, experiment=text)
+    project.published.mkdir(parents=True)
+    written(project, document)
+    return load_experiment("test", project=project, catalog=engines.catalog())
+
+
+def test_an_experiment_takes_the_numbers_that_meet_its_points(tmp_path: Path) -> None:
+    experiment = loaded(tmp_path / "checkout", EXPERIMENT)
+    overlay = experiment.published["title/speed"]
+    assert (overlay.short, overlay.source, overlay.unit) == ("A Title", "table 1", "op/s")
+    assert [(each.engine, dict(each.axes), each.value) for each in overlay.values] == [
+        ("ours", {"workload": "a", "dataset": 4 << 30}, 2000.0),
+        ("rocksdb", {"workload": "a", "threads": 2, "dataset": 4 << 30}, 1000.0),
+        ("rocksdb", {"workload": "a", "threads": 2, "dataset": 8 << 30}, 500.0),
+    ]
+
+
+IN_EXPERIMENT = [
+    ("x: dataset, published: title/speed", "x: dataset, published: titel/speed", "did you mean 'title'?"),
+    ("x: dataset, published: title/speed", "x: dataset, published: title/sped", "did you mean 'speed'?"),
+    ("x: dataset, published: title/speed", "x: dataset, published: title", "expected <document>/<id>"),
+    ("x: dataset,", "metric: cpu.user, x: dataset,", "expected the metric throughput, found cpu.user"),
+    ("label: ours}", "label: hours}", "unknown engine 'ours': expected one of rocksdb, hours"),
+    ("4GiB, 8GiB", "2GiB", "expected a value at one of the grid's points, found none"),
+    ("  threads: [2]\n", "", "unknown axis 'threads'"),
+    ("title/faster", "title/fster", "unknown published claim 'fster'"),
+    ("engine: ours, relative_to: rocksdb,", "", "expected engine, or engines in along, found neither"),
+    (
+        "engine: ours, relative_to: rocksdb,",
+        "along: {engine: [ours, rocksdb]},",
+        "expected three engines or more",
+    ),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "message"), IN_EXPERIMENT)
+def test_a_wrong_key_is_reported_with_the_nearest_name(
+    tmp_path: Path, old: str, new: str, message: str
+) -> None:
+    with pytest.raises(SpecError) as caught:
+        loaded(tmp_path / "checkout", EXPERIMENT.replace(old, new, 1))
+    assert message in str(caught.value)
+    assert "test.yaml:" in str(caught.value)
+
+
+def test_a_ratio_needs_the_baseline_in_the_document(tmp_path: Path) -> None:
+    alone = DOCUMENT[: DOCUMENT.index("      - {engine: rocksdb")] + DOCUMENT[DOCUMENT.index("claims:") :]
+    with pytest.raises(SpecError, match="unknown engine 'rocksdb': expected one of ours"):
+        loaded(tmp_path / "checkout", EXPERIMENT, alone)
