@@ -131,10 +131,14 @@ def _page(found: Analysis, path: Path) -> None:
     number = counted(len(found.claims), "claim")
     console.print(Text(f"\n{found.experiment}, profile {found.profile}: {number}", "bold"))
     points = any(line.point for line in lines)
-    table = plain_table("claim", *(["point"] if points else []), "bounds", ">measured", "verdict", gap=1)
+    table = plain_table(
+        "claim", *(["point"] if points else []), "bounds", ">measured", ">n", "verdict", gap=1
+    )
     for line in lines:
         verdict = Text(line.verdict, _STYLES.get(line.verdict, ""))
-        table.add_row(line.claim, *([line.point] if points else []), line.bounds, line.measured, verdict)
+        table.add_row(
+            line.claim, *([line.point] if points else []), line.bounds, line.measured, line.n, verdict
+        )
     console.print(table)
     for claim in found.claims:
         if claim.verdict != "supported":

@@ -383,6 +383,7 @@ class ClaimLine:
     point: str
     bounds: str
     measured: str
+    n: str
     verdict: ClaimVerdict | Literal[""]
 
 

@@ -19,13 +19,14 @@ def claim_lines(analysis: Analysis) -> tuple[ClaimLine, ...]:
 
 def _lines(claim: ClaimResult, analysis: Analysis) -> Iterator[ClaimLine]:
     if not claim.points:
-        yield ClaimLine(claim.id, "", claim.bounds, "–", claim.verdict)
+        yield ClaimLine(claim.id, "", claim.bounds, "–", "", claim.verdict)
     for place, point in enumerate(claim.points):
         yield ClaimLine(
             claim=claim.id if place == 0 else "",
             point=_point(point, claim, analysis),
             bounds=claim.bounds if place == 0 else "",
             measured=_measured(point, claim),
+            n=str(point.n),
             verdict=claim.verdict if place == 0 else "",
         )
 
@@ -37,13 +38,13 @@ def _point(point: ClaimPoint, claim: ClaimResult, analysis: Analysis) -> str:
 
 
 def _measured(point: ClaimPoint, claim: ClaimResult) -> str:
-    """ "1.42 (1.31 to 1.54), n = 3"; a point in doubt has a question mark."""
+    """ "1.42 (1.31 to 1.54)"; a point in doubt has a question mark."""
     if math.isnan(point.value):
         return "no ratio"
     text = quantity(point.value, claim.unit)
     if point.low is not None and point.high is not None:
         text += f" ({quantity(point.low, claim.unit)} to {quantity(point.high, claim.unit)})"
-    return f"{text}, n = {point.n}{' ?' if point.doubt else ''}"
+    return f"{text} ?" if point.doubt else text
 
 
 def claims_document(analysis: Analysis) -> dict[str, Any]:

@@ -84,7 +84,7 @@ FORMS: Mapping[str, tuple[dict[str, object], ClaimVerdict]] = {
     ),
     "an order": ({"along": {"engine": ("a", "b", "c")}, "at_least": 1}, "supported"),
     "another order": ({"along": {"engine": ("a", "c", "b")}, "at_least": 1}, "contradicted"),
-    "a workload that nobody ran": (FASTER | {"at_least": 1, "where": {"workload": ("x",)}}, "not measured"),
+    "a workload without a run": (FASTER | {"at_least": 1, "where": {"workload": ("x",)}}, "not measured"),
 }
 
 
