@@ -11,11 +11,22 @@ from rich.text import Text
 from kvdyno.errors import HostError, KvdynoError
 
 # For their commands, in the order in which help lists them.
-from . import measure, show, bundles, publish, engines, images, selftest, machine  # isort: skip
+from . import measure, show, claims, bundles, publish, engines, images, selftest, machine  # isort: skip
 from .app import app, error_console
 from .pages.shapes import harmless
 
-__all__ = ["bundles", "engines", "images", "machine", "main", "measure", "publish", "selftest", "show"]
+__all__ = [
+    "bundles",
+    "claims",
+    "engines",
+    "images",
+    "machine",
+    "main",
+    "measure",
+    "publish",
+    "selftest",
+    "show",
+]
 
 
 def main() -> None:

@@ -18,7 +18,7 @@ from referencing.jsonschema import DRAFT7
 
 from kvdyno.errors import KvdynoError, StoreError
 
-SchemaName = Literal["describe", "outcome", "progress", "record"]
+SchemaName = Literal["claims", "describe", "outcome", "progress", "record"]
 
 _SUFFIX = ".schema.json"
 

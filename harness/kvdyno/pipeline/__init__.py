@@ -8,7 +8,19 @@ from kvdyno.runner import Frequency
 
 from .bundles import Imported, export_bundle, import_bundle
 from .committed import derive, documents, origins
-from .conclusions import analyse, compare, earlier, fill_prose, query, summarise, write_report
+from .conclusions import (
+    analyse,
+    claim_lines,
+    claims_document,
+    compare,
+    earlier,
+    fill_prose,
+    measured_experiments,
+    query,
+    summarise,
+    write_claims,
+    write_report,
+)
 from .machine import clean, examine
 from .planning import Request, demand_memory, make_plan
 from .publishing import Publication, publish
@@ -30,6 +42,8 @@ __all__ = [
     "SweepResult",
     "SweepSettings",
     "analyse",
+    "claim_lines",
+    "claims_document",
     "clean",
     "compare",
     "corrupt",
@@ -44,6 +58,7 @@ __all__ = [
     "import_bundle",
     "look_up",
     "make_plan",
+    "measured_experiments",
     "new_sweep_id",
     "origins",
     "plan_again",
@@ -55,5 +70,6 @@ __all__ = [
     "stored",
     "summarise",
     "sweep",
+    "write_claims",
     "write_report",
 ]

@@ -7,16 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
+from kvdyno import spec
 from kvdyno.errors import UsageError
 from kvdyno.model.experiment import Experiment
 from kvdyno.model.point import Plan
 from kvdyno.model.project import Project
 from kvdyno.model.record import Record
-from kvdyno.model.results import Analysis, Comparison, Earlier, ReportPaths, Summary
-from kvdyno.store import RunIndex, RunStore
+from kvdyno.model.results import Analysis, ClaimLine, Comparison, Earlier, ReportPaths, Summary
+from kvdyno.store import RunIndex, RunStore, SweepStore
 
 from .committed import origins
 from .noise import host_noise
@@ -52,11 +54,51 @@ def write_report(
     """
     from kvdyno import report
 
-    words = (experiment.name, experiment.profile.name, "partial" * partial, "uncapped" * uncapped)
-    out = project.reports / "-".join(filter(None, words))
+    out = _report_folder(project, experiment, partial=partial, uncapped=uncapped)
     paths = report.write_report(found, experiment, out=out, commands=commands, earlier=earlier)
     _remove_stale({*paths.figures, *paths.tables}, folders=(out / "figures", out / "tables"))
     return paths
+
+
+def _report_folder(project: Project, experiment: Experiment, *, partial: bool, uncapped: bool) -> Path:
+    words = (experiment.name, experiment.profile.name, "partial" * partial, "uncapped" * uncapped)
+    return project.reports / "-".join(filter(None, words))
+
+
+def write_claims(
+    project: Project,
+    found: Analysis,
+    experiment: Experiment,
+    *,
+    partial: bool = False,
+    uncapped: bool = False,
+) -> Path:
+    """claims.json in the folder of the experiment's report, which may have nothing else yet."""
+    from kvdyno import report
+
+    out = _report_folder(project, experiment, partial=partial, uncapped=uncapped)
+    return report.write_claims(found, out=out)
+
+
+def claim_lines(found: Analysis) -> tuple[ClaimLine, ...]:
+    """The claims with their points and verdicts, ready to print."""
+    from kvdyno import report
+
+    return report.claim_lines(found)
+
+
+def claims_document(found: Analysis) -> dict[str, Any]:
+    """What claims.json holds."""
+    from kvdyno import report
+
+    return report.claims_document(found)
+
+
+def measured_experiments(project: Project, *, profile: str) -> tuple[str, ...]:
+    """The names of the experiments of this checkout that a sweep has measured at the profile, in order."""
+    known = {each.name for each in spec.list_experiments(project)}
+    names = {each.experiment for each in SweepStore(project.sweeps).every() if each.profile == profile}
+    return tuple(sorted(known & names))
 
 
 def _remove_stale(written: Container[Path], *, folders: Iterable[Path]) -> None:

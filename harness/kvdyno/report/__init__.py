@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from kvdyno.model.experiment import Experiment, FigureSpec, TableSpec
 from kvdyno.model.figure_options import words_of
 from kvdyno.model.results import Analysis, Earlier, ReportPaths
 
+from .claims import claim_lines, claims_document
 from .figures import check_figures, draw_figure
 from .forest import headline_ratios
 from .html import render_html
@@ -19,7 +21,16 @@ from .origins import first_texts
 from .summary import summarise
 from .tables import build_grid, claims_table, to_csv, to_latex, to_markdown
 
-__all__ = ["check_figures", "csv_tables", "first_texts", "summarise", "write_report"]
+__all__ = [
+    "check_figures",
+    "claim_lines",
+    "claims_document",
+    "csv_tables",
+    "first_texts",
+    "summarise",
+    "write_claims",
+    "write_report",
+]
 
 
 #: Columns of _medians.csv beside the point: there are a hundred metrics, five phases, and many points.
@@ -41,8 +52,8 @@ def write_report(
     `earlier`, the page shows those records beside these, and _earlier.csv has all of that comparison. Runs
     link to their records, wherever `out` is.
 
-    Figures and tables of which no record has a value are left out, and named instead. Each file appears whole
-    or not at all.
+    claims.json has the verdicts for scripts. Figures and tables of which no record has a value are left out,
+    and named instead. Each file appears whole or not at all.
 
     Raises StoreError if something cannot be written, SpecError if a figure's kind or option is unknown.
     """
@@ -82,12 +93,20 @@ def write_report(
         }
     )
     tables = [_write(tables_folder / name, text) for name, text in texts.items()]
+    write_claims(analysis, out=out)
     return ReportPaths(
         html=_write(out / "report.html", page),
         figures=tuple(path for f in figures for path in (f.files.pdf, f.files.svg, f.files.png)),
         tables=tuple(tables),
         left_out=left_out,
     )
+
+
+def write_claims(analysis: Analysis, *, out: Path) -> Path:
+    """Write `out`/claims.json, the verdicts for scripts. Raises StoreError if it cannot be written."""
+    _make(out)
+    text = json.dumps(claims_document(analysis), indent=1, ensure_ascii=False, allow_nan=False)
+    return _write(out / "claims.json", text + "\n")
 
 
 def csv_tables(analysis: Analysis, specs: Sequence[TableSpec]) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from .load import ExperimentSummary, engines_named, experiment_name, list_experiments, load_experiment
 from .origins import read_origin
 from .profiles import load_profiles
+from .published import read_published
 
 __all__ = [
     "ExperimentSummary",
@@ -12,4 +13,5 @@ __all__ = [
     "load_experiment",
     "load_profiles",
     "read_origin",
+    "read_published",
 ]

@@ -39,11 +39,15 @@ class SweepStore:
         """The sweep of that id; None if it is not stored or cannot be read."""
         return _read(self.root / f"{sweep_id}.json")
 
-    def of(self, *, experiment: str, profile: str) -> tuple[Sweep, ...]:
-        """The sweeps of an experiment, the latest first; files that cannot be read are left out."""
+    def every(self) -> tuple[Sweep, ...]:
+        """All sweeps, the latest first; files that cannot be read are left out."""
         found = (_read(path) for path in sorted(self.root.glob("*.json"), reverse=True))
+        return tuple(sweep for sweep in found if sweep)
+
+    def of(self, *, experiment: str, profile: str) -> tuple[Sweep, ...]:
+        """The sweeps of an experiment, the latest first."""
         return tuple(
-            sweep for sweep in found if sweep and (sweep.experiment, sweep.profile) == (experiment, profile)
+            sweep for sweep in self.every() if (sweep.experiment, sweep.profile) == (experiment, profile)
         )
 
 

@@ -13,7 +13,7 @@ from kvdyno.model.project import Project
 from kvdyno.model.properties import read_properties
 from kvdyno.model.versions import SYSTEM, read_versions, versioned
 from kvdyno.plan import estimate, make_plan, select
-from kvdyno.spec import list_experiments, load_experiment, load_profiles
+from kvdyno.spec import list_experiments, load_experiment, load_profiles, read_published
 from kvdyno.spec.form import (
     ClaimForm,
     DeviceForm,
@@ -61,6 +61,30 @@ WORKLOADS = sorted(PROJECT.workloads.glob("*.properties"))
 def test_an_experiment_has_no_mistake(name: str, profile: str) -> None:
     experiment = load_experiment(name, project=PROJECT, catalog=CATALOG, profile=profile)
     assert make_plan(experiment, catalog=CATALOG, project=PROJECT).runs
+
+
+def test_every_published_claim_is_in_an_experiment_with_its_bounds() -> None:
+    documents = read_published(PROJECT)
+    published = {f"{name}/{each.id}": each for name in ("evendb", "adoc") for each in documents[name].claims}
+    names = [each.name for each in list_experiments(PROJECT) if each.name.startswith(("evendb-", "adoc-"))]
+    claims = [
+        claim
+        for name in names
+        for claim in load_experiment(name, project=PROJECT, catalog=CATALOG).claims
+        if claim.published
+    ]
+    # The claim on recovery needs runs that crash.
+    assert set(published) - {str(claim.published) for claim in claims} <= {"evendb/recovery"}
+    for claim in claims:
+        document = published[str(claim.published)]
+        if document.at_least is not None or document.at_most is not None:
+            bounded = [
+                each
+                for each in claims
+                if each.published == claim.published
+                and (each.at_least, each.at_most) == (document.at_least, document.at_most)
+            ]
+            assert bounded, f"{claim.published} is nowhere with its published bounds"
 
 
 def test_quickstart_is_quick_and_bigger_than_memory() -> None:
