@@ -15,6 +15,7 @@ from .publishing import Publication, publish
 from .recorded import Recorded, find_recorded
 from .rerun import Difference, Rerun, plan_again, rerun
 from .reuse import Reuse, SweepSettings, corrupt, look_up, remaining, reusable, stored
+from .study import StudyRequest, Watch, measure_study, write_study
 from .sweep import Observer, SweepResult, new_sweep_id, sweep
 
 __all__ = [
@@ -27,8 +28,10 @@ __all__ = [
     "Request",
     "Rerun",
     "Reuse",
+    "StudyRequest",
     "SweepResult",
     "SweepSettings",
+    "Watch",
     "analyse",
     "clean",
     "compare",
@@ -44,6 +47,7 @@ __all__ = [
     "import_bundle",
     "look_up",
     "make_plan",
+    "measure_study",
     "new_sweep_id",
     "origins",
     "plan_again",
@@ -56,4 +60,5 @@ __all__ = [
     "summarise",
     "sweep",
     "write_report",
+    "write_study",
 ]
