@@ -3,6 +3,7 @@
 from .load import ExperimentSummary, engines_named, experiment_name, list_experiments, load_experiment
 from .origins import read_origin
 from .profiles import load_profiles
+from .published import read_published
 from .studies import list_studies, load_study
 
 __all__ = [
@@ -15,4 +16,5 @@ __all__ = [
     "load_profiles",
     "load_study",
     "read_origin",
+    "read_published",
 ]
