@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 import typer
@@ -10,6 +11,8 @@ from kvdyno import pipeline
 from kvdyno.errors import UsageError
 from kvdyno.model.point import Plan
 from kvdyno.model.project import Project
+from kvdyno.model.units import parse_seconds
+from kvdyno.model.words import shown
 from kvdyno.spec import list_studies
 
 from . import render, render_study
@@ -26,6 +29,7 @@ from .app import (
     console,
     print_json,
     project,
+    words,
 )
 from .display import SweepDisplay
 from .forecast import Forecast
@@ -77,6 +81,120 @@ def report(
         print_json(render_study.study_document(found, html=html, markdown=markdown))
     else:
         render_study.study_page(console, found, html=html)
+
+
+@app.command(rich_help_panel="Tune")
+def tune(
+    engine: Annotated[
+        str, typer.Argument(metavar="ENGINE", help="An engine that is built here.", show_default=False)
+    ],
+    workload: Annotated[
+        str, typer.Option("--workload", "-w", metavar="A,B", help="Workloads to tune for.")
+    ] = "a",
+    objective: Annotated[
+        str,
+        typer.Option(
+            "--objective",
+            metavar="A,B",
+            help="Metrics to improve, such as throughput,read.p99; the first one decides.",
+        ),
+    ] = "throughput",
+    budget: Annotated[
+        str, typer.Option("--budget", metavar="TIME", help="Time for all of it, the confirmation included.")
+    ] = "1h",
+    strategy: Annotated[
+        str, typer.Option("--strategy", metavar="NAME", help="tpe, random, or sweep: one option at a time.")
+    ] = "tpe",
+    range_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--range",
+            metavar="OPTION=FROM..TO",
+            help="What to try of an option, instead of its adapter's range; or OPTION=A,B. Repeatable.",
+        ),
+    ] = None,
+    unseen: Annotated[
+        str | None,
+        typer.Option(
+            "--unseen",
+            metavar="A,B",
+            help="Workloads that only the confirmation measures; two of YCSB's core if not given.",
+            show_default=False,
+        ),
+    ] = None,
+    preset: Annotated[
+        str, typer.Option("--preset", metavar="NAME", help="The default that candidates are compared with.")
+    ] = "default",
+    dataset: Annotated[
+        str, typer.Option("--dataset", metavar="SIZE", help="Keys and values, at paper scale.")
+    ] = "64GiB",
+    cap: Annotated[str, typer.Option("--cap", metavar="SIZE", help="Memory cap, at paper scale.")] = "16GiB",
+    tries: Annotated[
+        int | None,
+        typer.Option("--tries", metavar="N", min=1, help="At most so many candidates.", show_default=False),
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Of the search's own draws.")] = 1,
+    profile: ProfileOption = "quick",
+    repeat: Annotated[
+        int | None,
+        typer.Option("--repeat", metavar="N", help="Repetitions of the confirmation.", show_default=False),
+    ] = None,
+    runner: RunnerOption = "local",
+    uncapped: UncappedOption = False,
+    wait: WaitOption = False,
+    results: ResultsOption = None,
+    data: DataOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Search an engine's options for workloads of yours, and confirm the best of them with fresh runs.
+
+    Candidates are measured beside the default, in the same block. A candidate that runs out of memory is a
+    result, from which the search learns. A search that was killed goes on when it is started again.
+
+    Example: `kvdyno tune rocksdb --workload a,c --objective throughput,read.p99 --budget 2h`
+    """
+    here = project(results=results, data=data)
+    how = pipeline.SweepSettings(uncapped=uncapped)
+    asked = pipeline.SearchRequest(
+        engine=engine,
+        workloads=words(workload),
+        objectives=words(objective),
+        budget_seconds=_seconds(budget),
+        preset=preset,
+        profile=profile,
+        runner=runner,
+        strategy=strategy,
+        ranges=_ranges(range_ or ()),
+        unseen=None if unseen is None else words(unseen),
+        tries=tries,
+        seed=seed,
+        repeat=repeat,
+        dataset=dataset,
+        cap=cap,
+    )
+    found = pipeline.search(here, asked, how=how, watch=_watch(here, how, json=json), wait=wait)
+    html, trail = pipeline.write_search(found)
+    if json:
+        print_json(render_study.search_document(found, html=html, trail=trail))
+    else:
+        render_study.search_page(console, found, html=html)
+
+
+def _seconds(budget: str) -> float:
+    try:
+        return parse_seconds(budget)
+    except ValueError as error:
+        raise UsageError(str(error), where="--budget") from None
+
+
+def _ranges(written: Sequence[str]) -> Mapping[str, str]:
+    found = {}
+    for text in written:
+        name, equals, value = text.partition("=")
+        if not (name and equals and value):
+            raise UsageError(f"expected OPTION=FROM..TO, found {shown(text)}", where="--range")
+        found[name] = value
+    return found
 
 
 def _watch(here: Project, how: pipeline.SweepSettings, *, json: bool) -> pipeline.Watch:

@@ -9,13 +9,15 @@ from kvdyno.runner import Frequency
 from .bundles import Imported, export_bundle, import_bundle
 from .committed import derive, documents, origins
 from .conclusions import analyse, compare, earlier, fill_prose, query, summarise, write_report
+from .documents import Watch
 from .machine import clean, examine
 from .planning import Request, demand_memory, make_plan
 from .publishing import Publication, publish
 from .recorded import Recorded, find_recorded
 from .rerun import Difference, Rerun, plan_again, rerun
 from .reuse import Reuse, SweepSettings, corrupt, look_up, remaining, reusable, stored
-from .study import StudyRequest, Watch, measure_study, write_study
+from .search import SearchRequest, search, write_search
+from .study import StudyRequest, measure_study, write_study
 from .sweep import Observer, SweepResult, new_sweep_id, sweep
 
 __all__ = [
@@ -28,6 +30,7 @@ __all__ = [
     "Request",
     "Rerun",
     "Reuse",
+    "SearchRequest",
     "StudyRequest",
     "SweepResult",
     "SweepSettings",
@@ -56,9 +59,11 @@ __all__ = [
     "remaining",
     "rerun",
     "reusable",
+    "search",
     "stored",
     "summarise",
     "sweep",
     "write_report",
+    "write_search",
     "write_study",
 ]

@@ -6,13 +6,10 @@ records are the same, and so are the rounds that follow from them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-from ruamel.yaml import YAML
 
 from kvdyno import catalog, spec
 from kvdyno.model.axes import WORKLOAD
@@ -22,17 +19,14 @@ from kvdyno.model.point import Plan
 from kvdyno.model.project import Project
 from kvdyno.model.results import Analysis
 from kvdyno.model.study import Hypothesis, Interaction, OptionRow, Round, Study, StudyFound, Trial
-from kvdyno.store import make_folder
 from kvdyno.tuning import judging, rounds
 from kvdyno.tuning.workloads import facts_of
 
 from .conclusions import analyse, write_report
+from .documents import Watch, write_yaml
 from .planning import Request, demand_memory, plan_with
 from .reuse import SweepSettings
-from .sweep import Observer, sweep
-
-#: Makes an observer for the plan that is measured next.
-Watch = Callable[[Plan], AbstractContextManager[Observer]]
+from .sweep import sweep
 
 
 @dataclass(frozen=True)
@@ -70,9 +64,7 @@ class _Bench:
 
     def planned(self, name: str, document: Mapping[str, Any]) -> Plan:
         """The plan of a round's experiment, which is written beside the report."""
-        path = self.folder / "rounds" / f"{name}.yaml"
-        make_folder(path.parent)
-        write_yaml(path, document)
+        path = write_yaml(self.folder / "rounds" / f"{name}.yaml", document)
         request = Request(
             str(path), profile=self._asked.profile, runner=self._asked.runner, repeat=self._asked.repeat
         )
@@ -206,15 +198,6 @@ def _shown(engine: Engine, name: str, options: Mapping[str, str], *, scale: floa
     if name not in options:
         return option.default
     return display_value(option, scale_value(option, parse_value(option, options[name]), scale=scale))
-
-
-def write_yaml(path: Path, document: Mapping[str, Any]) -> None:
-    """Write a document that a person may read and change."""
-    yaml = YAML()
-    yaml.default_flow_style = False
-    yaml.width = 110
-    with path.open("w", encoding="utf-8") as stream:
-        yaml.dump(dict(document), stream)
 
 
 def write_study(project: Project, found: StudyFound) -> tuple[Path, Path]:

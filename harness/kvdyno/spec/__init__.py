@@ -4,6 +4,7 @@ from .load import ExperimentSummary, engines_named, experiment_name, list_experi
 from .origins import read_origin
 from .profiles import load_profiles
 from .published import read_published
+from .space import load_space
 from .studies import list_studies, load_study
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "list_studies",
     "load_experiment",
     "load_profiles",
+    "load_space",
     "load_study",
     "read_origin",
     "read_published",

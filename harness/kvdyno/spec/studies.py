@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from kvdyno.errors import SpecError, UsageError
+from kvdyno.errors import UsageError
 from kvdyno.model.axes import RUNS_OPERATIONS, WORKLOAD
 from kvdyno.model.engine import Engine
 from kvdyno.model.experiment import SAME_WITHIN, AxisValue, CachePolicy
@@ -17,12 +17,14 @@ from kvdyno.model.metrics import metrics_of
 from kvdyno.model.options import parse_value, value_text
 from kvdyno.model.project import Project
 from kvdyno.model.properties import read_properties
+from kvdyno.model.published import PublishedNumbers, PublishedSeries
 from kvdyno.model.study import Expectation, Hypothesis, Published, PublishedStep, Study
 from kvdyno.model.words import unknown
 
 from .check import check_built, check_grid, check_options, read_choice
 from .document import Mistakes, read_document
 from .form import Bytes, EngineForm, Form, Id, OverridesForm, SettingsForm, Text, Values, Words
+from .published import read_published
 from .reading import read_form
 
 #: Keys that every round's experiment takes over as written.
@@ -64,9 +66,9 @@ class HypothesisForm(Form):
 
 
 class PublishedForm(Form):
-    """`published`: the numbers of a published report, in a file, and how its set-up differs."""
+    """`published`: a document of results/published/, and how its set-up differs."""
 
-    file: Path
+    document: str
     differences: Words
 
 
@@ -136,7 +138,7 @@ def load_study(path_or_name: str, *, project: Project, catalog: Mapping[str, Eng
         phases={name: _phase(project.workloads / f"{name}.properties") for name in workloads},
         shared={key: document.data[key] for key in _SHARED if key in document.data},
         hypotheses=hypotheses,
-        published=_published(form.published, hypotheses, project=project),
+        published=_published(form.published, hypotheses, project=project, mistakes=mistakes),
     )
 
 
@@ -219,28 +221,39 @@ def _demand_distinct(hypotheses: tuple[Hypothesis, ...], mistakes: Mistakes) -> 
 
 
 def _published(
-    form: PublishedForm | None, hypotheses: tuple[Hypothesis, ...], *, project: Project
+    form: PublishedForm | None,
+    hypotheses: tuple[Hypothesis, ...],
+    *,
+    project: Project,
+    mistakes: Mistakes,
 ) -> Published | None:
     if form is None:
         return None
-    path = project.root / form.file
-    data: Any = read_document(path).data
-    try:
-        (number,) = [each for each in data["numbers"] if each["id"] == _THROUGHPUT]
-        names = [str(name) for name in number["along"][WORKLOAD]]
-        steps = tuple(_step(each, names) for each in number["series"])
-        source = str(data["citation"])
-    except (KeyError, TypeError, ValueError) as error:
-        message = f"expected `citation` and the number {_THROUGHPUT!r} with steps along workloads: {error}"
-        raise SpecError(message, where=str(path)) from None
-    for each in hypotheses:
+    documents = read_published(project)
+    if form.document not in documents:
+        mistakes.add(("published", "document"), unknown("document", form.document, documents))
+        mistakes.check()
+    document = documents[form.document]
+    steps = tuple(
+        PublishedStep(
+            options={name: value_text(value) for name, value in series.at.items()},
+            throughput=_by_workload(numbers, series),
+        )
+        for numbers in document.numbers
+        if numbers.id == _THROUGHPUT
+        for series in numbers.series
+    )
+    for index, each in enumerate(hypotheses):
         if each.published is not None and each.published >= len(steps):
-            found = f"{each.id}: expected a step from 1 to {len(steps) - 1}, found {each.published}"
-            raise SpecError(found, where=str(path))
-    return Published(source=source, steps=steps, differences=form.differences)
+            message = (
+                f"published: expected a step of {form.document} below {len(steps)}, found {each.published}"
+            )
+            mistakes.add(("hypotheses", index, "published"), message)
+    mistakes.check()
+    return Published(source=document.citation, steps=steps, differences=form.differences)
 
 
-def _step(series: Mapping[str, Any], names: Sequence[str]) -> PublishedStep:
-    options = {str(name): value_text(value) for name, value in series["at"].items()}
-    values = [float(value) for value in series["values"]]
-    return PublishedStep(options=options, throughput=dict(zip(names, values, strict=True)))
+def _by_workload(numbers: PublishedNumbers, series: PublishedSeries) -> Mapping[str, float]:
+    names = numbers.along.get(WORKLOAD, ())
+    pairs = zip(map(str, names), series.values, strict=False)
+    return {name: value for name, value in pairs if value is not None}

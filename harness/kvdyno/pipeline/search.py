@@ -1,0 +1,298 @@
+"""A search for an engine's best options under a budget of time: tries, then a confirmation of the best.
+
+Each try is an experiment of its own: candidate and default in one block. Candidates follow from the tries
+before them, and tries from records; a search that was killed and is started again finds its tries stored, in
+the same order, and goes on.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from kvdyno import catalog, spec
+from kvdyno.errors import UsageError
+from kvdyno.model.engine import Engine, RunnerName
+from kvdyno.model.experiment import Profile
+from kvdyno.model.point import Plan
+from kvdyno.model.project import Project
+from kvdyno.model.record import Record
+from kvdyno.model.search import Confirmed, Options, SearchFound, Try
+from kvdyno.model.units import format_seconds, parse_bytes
+from kvdyno.model.versions import split_version
+from kvdyno.model.words import unknown
+from kvdyno.plan import estimate
+from kvdyno.tuning import search as parts
+from kvdyno.tuning.candidates import drawn
+from kvdyno.tuning.strategies import STRATEGIES, Question, front_of, importances
+
+from .conclusions import analyse, write_report
+from .documents import Watch, write_yaml
+from .planning import Request, demand_memory, plan_with
+from .reuse import SweepSettings
+from .sweep import sweep
+
+#: Workloads of YCSB's core, of which those that the search does not see are confirmed as well.
+_CORE = ("a", "b", "c", "d", "f")
+_UNSEEN = 2
+_TUNED = "tuned"
+
+
+@dataclass(frozen=True)
+class SearchRequest:
+    """What a person asked for. `unseen` None: the first of YCSB's core workloads that are not searched.
+
+    `ranges` replace those of the adapter's tuning.yaml. `tries` bounds their number beside the budget.
+    `dataset` and `cap` are at paper scale.
+    """
+
+    engine: str
+    workloads: tuple[str, ...]
+    objectives: tuple[str, ...]
+    budget_seconds: float
+    preset: str = "default"
+    profile: str = "quick"
+    runner: RunnerName = "local"
+    strategy: str = "tpe"
+    ranges: Mapping[str, str] = field(default_factory=dict)
+    unseen: tuple[str, ...] | None = None
+    tries: int | None = None
+    seed: int = 1
+    repeat: int | None = None
+    dataset: str = "64GiB"
+    cap: str = "16GiB"
+
+    @property
+    def confirmed_beside(self) -> tuple[str, ...]:
+        """The workloads of the confirmation that the search does not see."""
+        if self.unseen is not None:
+            return tuple(name for name in self.unseen if name not in self.workloads)
+        return tuple(name for name in _CORE if name not in self.workloads)[:_UNSEEN]
+
+
+class _Bench:
+    """What one search works with, checked: nothing of it runs."""
+
+    def __init__(
+        self, project: Project, asked: SearchRequest, *, how: SweepSettings, watch: Watch, wait: bool
+    ) -> None:
+        self.engines = catalog.discover(project, runner=asked.runner)
+        self.engine = _engine(asked, self.engines)
+        self.profile = _profile(asked, project)
+        self.objectives = parts.objectives_of(asked.objectives, engine=self.engine)
+        if asked.strategy not in STRATEGIES:
+            raise UsageError(unknown("strategy", asked.strategy, STRATEGIES), where="--strategy")
+        try:
+            cap_bytes = parse_bytes(asked.cap)
+        except ValueError as error:
+            raise UsageError(str(error), where="--cap") from None
+        self.space = spec.load_space(self.engine, project=project, cap_bytes=cap_bytes, ranges=asked.ranges)
+        self.project, self.asked, self.how, self._watch, self._wait = project, asked, how, watch, wait
+
+    @property
+    def name(self) -> str:
+        """Of the search, and of its folder."""
+        return "-".join(["tune", self.asked.engine, *self.asked.workloads, self.asked.profile])
+
+    @property
+    def folder(self) -> Path:
+        """Of its report and experiments."""
+        return self.project.reports / self.name
+
+    def document(
+        self, title: str, candidates: Mapping[str, Options], *, confirming: bool = False, twin: bool = False
+    ) -> dict[str, Any]:
+        """An experiment with these candidates: one repetition for a try, the profile's for a confirmation."""
+        shared: dict[str, Any] = {
+            "grid": {"dataset": [self.asked.dataset], "threads": [2]},
+            "cap": self.asked.cap,
+        }
+        if not confirming:
+            shared |= {"repetitions": 1, "loads": 1}
+        beside = self.asked.confirmed_beside if confirming else ()
+        return parts.experiment_of(
+            title=title,
+            engine=self.asked.engine,
+            preset=self.asked.preset,
+            candidates=candidates,
+            workloads=(*self.asked.workloads, *beside),
+            shared=shared,
+            twin=twin,
+        )
+
+    def planned(self, name: str, document: Mapping[str, Any], *, repeat: int | None = None) -> Plan:
+        """The experiment's plan, after it was written beside the report."""
+        path = write_yaml(self.folder / "experiments" / f"{self.name}-{name}.yaml", document)
+        request = Request(str(path), profile=self.asked.profile, runner=self.asked.runner, repeat=repeat)
+        return plan_with(self.project, request, engines=self.engines)
+
+    def measured(self, whole: Plan) -> tuple[Record, ...]:
+        """Records of the plan, of which what is stored is not measured again."""
+        with self._watch(whole) as observer:
+            return sweep(self.project, whole, how=self.how, observer=observer, wait=self._wait).records
+
+
+def _engine(asked: SearchRequest, engines: Mapping[str, Engine]) -> Engine:
+    if asked.engine not in engines:
+        raise UsageError(unknown("engine", asked.engine, list(engines)), remedy="kvdyno engines")
+    engine = engines[asked.engine]
+    if asked.preset not in engine.presets:
+        raise UsageError(unknown("preset", asked.preset, engine.presets), where="--preset")
+    return engine
+
+
+def _profile(asked: SearchRequest, project: Project) -> Profile:
+    profiles = spec.load_profiles(project)
+    if asked.profile not in profiles:
+        raise UsageError(unknown("profile", asked.profile, profiles), where="--profile")
+    return profiles[asked.profile]
+
+
+def search(
+    project: Project, asked: SearchRequest, *, how: SweepSettings, watch: Watch, wait: bool = False
+) -> SearchFound:
+    """Try candidates until the budget is spent but for the confirmation, then confirm the best of them.
+
+    Raises UsageError for a budget that does not hold one try and the confirmation, and what load_space,
+    make_plan and sweep raise.
+    """
+    bench = _Bench(project, asked, how=how, watch=watch, wait=wait)
+    reserve, each = _rehearse(bench)
+    trail = _trail(bench, reserve=reserve, each=each)
+    return _concluded(bench, trail)
+
+
+def _rehearse(bench: _Bench) -> tuple[float, float]:
+    """Expected seconds of the confirmation and of a try: plans of random candidates, which check all that a
+    person wrote before anything runs.
+    """
+    some = {
+        f"try-{number}": drawn(bench.space, random.Random(number)) for number in range(1, parts.CHOSEN + 1)
+    }
+    last = bench.planned(
+        "confirmation",
+        bench.document("Confirmation", some, confirming=True, twin=True),
+        repeat=bench.asked.repeat,
+    )
+    one = bench.planned("1", bench.document("Try 1", {parts.CANDIDATE: some["try-1"]}))
+    demand_memory(last, uncapped=bench.how.uncapped)
+    reserve, each = estimate(last).seconds, estimate(one).seconds
+    if reserve + each > bench.asked.budget_seconds:
+        raise UsageError(
+            f"expected a budget for one try and the confirmation, about {format_seconds(reserve + each)}, "
+            f"found {format_seconds(bench.asked.budget_seconds)}",
+            where="--budget",
+            remedy="raise it, lower --repeat, or choose a smaller profile",
+        )
+    return reserve, each
+
+
+def _trail(bench: _Bench, *, reserve: float, each: float) -> tuple[Try, ...]:
+    """Tries in their order. What a try costs is corrected by what tries have cost."""
+    asked = bench.asked
+    start = bench.space.start(bench.engine.presets[asked.preset].options)
+    trail: list[Try] = []
+    while asked.tries is None or len(trail) < asked.tries:
+        measured = [one.seconds for one in trail if one.seconds]
+        pace = sum(measured) / len(measured) / each if measured else 1.0
+        if sum(measured) + pace * (each + reserve) > asked.budget_seconds and trail:
+            break
+        question = Question(bench.space, tuple(trail), start, asked.seed)
+        trail.append(_try(bench, STRATEGIES[asked.strategy](question), trail))
+        if len(trail) > _tries_most(bench) and not measured:
+            break
+    return tuple(trail)
+
+
+def _tries_most(bench: _Bench) -> int:
+    """So many tries without a single measurement end a search: the space is the default."""
+    return 10 * len(bench.space.dimensions)
+
+
+def _try(bench: _Bench, options: Options, trail: Sequence[Try]) -> Try:
+    """The candidate's try; what the default or an earlier one is at this profile's scale is not measured."""
+    number, scale = len(trail) + 1, bench.profile.scale
+
+    def values(of: Options) -> Mapping[str, object]:
+        return parts.in_force(bench.engine, bench.asked.preset, of, scale=scale)
+
+    mine = values(options)
+    if mine == values({}):
+        return Try(number, options, (0.0,) * len(bench.objectives))
+    for one in trail:
+        if values(one.options) == mine:
+            return Try(number, options, one.gains, one.failure)
+    whole = bench.planned(str(number), bench.document(f"Try {number}", {parts.CANDIDATE: options}))
+    return parts.tried(number, options, bench.measured(whole), objectives=bench.objectives)
+
+
+def _concluded(bench: _Bench, trail: tuple[Try, ...]) -> SearchFound:
+    # A try that took no time is the default, or an earlier one again.
+    tries = parts.chosen([one for one in trail if one.seconds])
+    results: tuple[Confirmed, ...] = ()
+    spent = sum(one.seconds for one in trail)
+    page = None
+    if tries:
+        document = bench.document(
+            f"Confirmation of {bench.name}",
+            {label: one.options for label, one in tries.items()},
+            confirming=True,
+            twin=True,
+        )
+        whole = bench.planned("confirmation", document, repeat=bench.asked.repeat)
+        records = bench.measured(whole)
+        spent += parts.seconds_of(records)
+        found = analyse(bench.project, whole, records=records)
+        again = [f"kvdyno run {whole.experiment.path} --profile {bench.asked.profile}"]
+        page = write_report(
+            bench.project, found, whole.experiment, commands=again, uncapped=bench.how.uncapped
+        ).html
+        results = parts.confirmed(found, tries, seen=bench.asked.workloads, objectives=bench.objectives)
+    winner = parts.winner_of(results, objective=bench.objectives[0])
+    return SearchFound(
+        space=bench.space,
+        profile=bench.asked.profile,
+        strategy=bench.asked.strategy,
+        workloads=bench.asked.workloads,
+        unseen=bench.asked.confirmed_beside,
+        objectives=bench.objectives,
+        tries=trail,
+        front=tuple(one.number for one in front_of(trail)),
+        confirmed=results,
+        winner=winner,
+        importances={
+            each.metric: importances(bench.space, trail, objective=place)
+            for place, each in enumerate(bench.objectives)
+        },
+        budget_seconds=bench.asked.budget_seconds,
+        spent_seconds=spent,
+        folder=bench.folder,
+        confirmation=page,
+        preset=_write_preset(bench, winner) if winner else None,
+    )
+
+
+def _write_preset(bench: _Bench, winner: Confirmed) -> Path:
+    """The winner as an experiment that `kvdyno run` measures, pinned to the engine's version."""
+    engine = bench.engine
+    pinned = bench.asked.engine
+    if engine.built_version and split_version(pinned)[1] is None:
+        pinned = f"{pinned}@{engine.built_version}"
+    document = bench.document(f"{pinned}, tuned", {_TUNED: winner.options}, confirming=True)
+    for each in document["engines"]:
+        each["engine"] = pinned
+    found = f"{engine.description.engine.name} {engine.description.engine.version}"
+    today = dt.datetime.now(dt.UTC).date()
+    document["description"] = f"Found for {found} by {bench.asked.strategy} on {today}, try {winner.number}."
+    return write_yaml(bench.folder / f"{_TUNED}.yaml", document)
+
+
+def write_search(found: SearchFound) -> tuple[Path, Path]:
+    """The search's report as HTML, and its trail as CSV. Raises StoreError if they cannot be written."""
+    from kvdyno.report.search import write_search as written
+
+    return written(found)
