@@ -8,9 +8,10 @@ from typing import Any
 
 from rich.console import Console
 
+from kvdyno.model.options import display_options
 from kvdyno.model.search import SearchFound
 from kvdyno.model.study import StudyFound, Tested
-from kvdyno.report.search import curse_text, headline, row_text, shown_options
+from kvdyno.report.search import curse_text, headline, row_text
 from kvdyno.report.study import ratio_text
 
 from .layout import hanging, plain_table
@@ -69,7 +70,7 @@ def search_page(console: Console, found: SearchFound, *, html: Path) -> None:
     """The finding, what to set, the confirmation, and where the report and the preset are."""
     console.print(f"\n{headline(found)}\n", soft_wrap=True)
     if found.winner:
-        for name, value in shown_options(found, found.winner.options).items():
+        for name, value in display_options(found.space.engine.description, found.winner.options).items():
             hanging(console, "set", f"{name} = {value} (at paper scale)")
     for each in found.confirmed:
         console.print(f"\ntry {each.number}: {curse_text(each)}", soft_wrap=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime as dt
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +91,8 @@ class _Bench:
         except ValueError as error:
             raise UsageError(str(error), where="--cap") from None
         self.space = spec.load_space(self.engine, project=project, cap_bytes=cap_bytes, ranges=asked.ranges)
-        self.project, self.asked, self.how, self._watch, self._wait = project, asked, how, watch, wait
+        self.project, self.asked, self._watch, self._wait = project, asked, watch, wait
+        self.how = replace(how, earliest=True)
 
     @property
     def name(self) -> str:

@@ -7,7 +7,7 @@ records are the same, and so are the rounds that follow from them.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +55,8 @@ class _Bench:
     ) -> None:
         self.engines = catalog.discover(project, runner=asked.runner)
         self.study = spec.load_study(asked.study, project=project, catalog=self.engines)
-        self._project, self._asked, self._how, self._watch, self._wait = project, asked, how, watch, wait
+        self._project, self._asked, self._watch, self._wait = project, asked, watch, wait
+        self._how = replace(how, earliest=True)
 
     @property
     def folder(self) -> Path:

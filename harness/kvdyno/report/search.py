@@ -5,14 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from os.path import relpath
 from pathlib import Path
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-from kvdyno.model.options import display_value, parse_value
-from kvdyno.model.search import Confirmed, ConfirmedRow, Options, SearchFound, Try
+from kvdyno.model.options import display_options
+from kvdyno.model.search import Confirmed, ConfirmedRow, SearchFound, Try
 from kvdyno.model.units import format_seconds
 from plots.units import three_digits
 
@@ -45,10 +45,9 @@ def render(found: SearchFound) -> str:
         kind=_KINDS.get,
         number=three_digits,
         seconds=format_seconds,
-        shown=lambda options: shown_options(found, options),
+        shown=lambda options: display_options(found.space.engine.description, options),
         share=lambda part: f"{100 * part:.0f} %",
         link=lambda path: relpath(path, found.folder),
-        start=found.space.start({}),
         headline=headline(found),
         curse=curse_text,
     )
@@ -84,15 +83,6 @@ def row_text(row: ConfirmedRow) -> str:
         else (f" ({three_digits(row.low)} to {three_digits(row.high)})")
     )
     return f"{three_digits(row.ratio)}{ends}, n = {row.n}"
-
-
-def shown_options(found: SearchFound, options: Options) -> Mapping[str, str]:
-    """The options with values as people read them, at paper scale."""
-    shown = {}
-    for name, text in options.items():
-        option = found.space.engine.description.option(name)
-        shown[name] = display_value(option, parse_value(option, text)) if option else text
-    return shown
 
 
 def trail_csv(found: SearchFound) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
+from kvdyno.model.options import display_options
 from kvdyno.model.study import Change, StudyFound, Tested, Trial, Values
 from plots.units import quantity, three_digits
 
@@ -55,6 +56,7 @@ def render(found: StudyFound, *, out: Path, suffix: str) -> str:
         quantity=quantity,
         kind=lambda verdict: _VERDICT_KINDS.get(verdict, "open"),
         share=lambda part: f"{100 * part:.3g} %",
+        shown=lambda options: display_options(found.study.engine.description, options),
         link=lambda page: relpath(page, out),
         **_words(found),
     )

@@ -169,7 +169,6 @@ def chosen(trail: Sequence[Try]) -> Mapping[str, Try]:
 
 
 def confirmed(
-    space: Space,
     found: Analysis,
     tries: Mapping[str, Try],
     *,
