@@ -133,7 +133,7 @@ def tune(
         int | None,
         typer.Option("--tries", metavar="N", min=1, help="At most so many candidates.", show_default=False),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Of the search's own draws.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the search.")] = 1,
     profile: ProfileOption = "quick",
     repeat: Annotated[
         int | None,

@@ -96,12 +96,12 @@ class _Bench:
 
     @property
     def name(self) -> str:
-        """Of the search, and of its folder."""
+        """What the search and its folder are called."""
         return "-".join(["tune", self.asked.engine, *self.asked.workloads, self.asked.profile])
 
     @property
     def folder(self) -> Path:
-        """Of its report and experiments."""
+        """Where its report and experiments are."""
         return self.project.reports / self.name
 
     def document(

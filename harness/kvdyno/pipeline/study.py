@@ -60,7 +60,7 @@ class _Bench:
 
     @property
     def folder(self) -> Path:
-        """Of the study's report and of its rounds' experiments."""
+        """Where the study's report and its rounds' experiments are."""
         return self._project.reports / f"study-{self.study.name}-{self._asked.profile}"
 
     def planned(self, name: str, document: Mapping[str, Any]) -> Plan:

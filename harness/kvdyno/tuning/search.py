@@ -38,8 +38,8 @@ _BETTER = {True: "better", False: "worse"}
 
 
 def objectives_of(words: Sequence[str], *, engine: Engine) -> tuple[Objective, ...]:
-    """The objectives in words: a metric, or "read.p99" for "read.latency.p99". Of rates more is better, of
-    everything else less. Raises UsageError with the nearest one.
+    """The objectives in words: a metric, or "read.p99" for "read.latency.p99". More throughput is better,
+    and less of everything else. Raises UsageError with the nearest one.
     """
     offer = metrics_of(engine)
     known = [name for name in (offer.phases if offer else ()) if _can_be_improved(name)]
