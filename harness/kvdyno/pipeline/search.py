@@ -18,6 +18,7 @@ from kvdyno import catalog, spec
 from kvdyno.errors import UsageError
 from kvdyno.model.engine import Engine, RunnerName
 from kvdyno.model.experiment import Profile
+from kvdyno.model.options import parse_value, slug_value
 from kvdyno.model.point import Plan
 from kvdyno.model.project import Project
 from kvdyno.model.record import Record
@@ -40,6 +41,8 @@ from .sweep import sweep
 _CORE = ("a", "b", "c", "d", "f")
 _UNSEEN = 2
 _TUNED = "tuned"
+#: A space that so many draws find no candidate in has none.
+_DRAWS = 64
 
 
 @dataclass(frozen=True)
@@ -103,6 +106,10 @@ class _Bench:
     def folder(self) -> Path:
         """Where its report and experiments are."""
         return self.project.reports / self.name
+
+    def in_force(self, options: Options) -> Mapping[str, object]:
+        """What the driver gets of the candidate at the profile's scale."""
+        return parts.in_force(self.engine, self.asked.preset, options, scale=self.profile.scale)
 
     def document(
         self, title: str, candidates: Mapping[str, Options], *, confirming: bool = False, twin: bool = False
@@ -171,15 +178,13 @@ def _rehearse(bench: _Bench) -> tuple[float, float]:
     """Expected seconds of the confirmation and of a try: plans of random candidates, which check all that a
     person wrote before anything runs.
     """
-    some = {
-        f"try-{number}": drawn(bench.space, random.Random(number)) for number in range(1, parts.CHOSEN + 1)
-    }
+    some = _some(bench)
     last = bench.planned(
         "confirmation",
         bench.document("Confirmation", some, confirming=True, twin=True),
         repeat=bench.asked.repeat,
     )
-    one = bench.planned("1", bench.document("Try 1", {parts.CANDIDATE: some["try-1"]}))
+    one = bench.planned("1", bench.document("Try 1", {parts.CANDIDATE: next(iter(some.values()))}))
     demand_memory(last, uncapped=bench.how.uncapped)
     reserve, each = estimate(last).seconds, estimate(one).seconds
     if reserve + each > bench.asked.budget_seconds:
@@ -190,6 +195,28 @@ def _rehearse(bench: _Bench) -> tuple[float, float]:
             remedy="raise it, lower --repeat, or choose a smaller profile",
         )
     return reserve, each
+
+
+def _some(bench: _Bench) -> Mapping[str, Options]:
+    """As many candidates as a confirmation has, which differ from the default and each other; fewer if a
+    small space has no more. Raises UsageError if it has none.
+    """
+    seen = [bench.in_force({})]
+    found: dict[str, Options] = {}
+    for number in range(_DRAWS):
+        options = drawn(bench.space, random.Random(number))
+        if len(found) < parts.CHOSEN and bench.in_force(options) not in seen:
+            seen.append(bench.in_force(options))
+            found[f"try-{number + 1}"] = options
+    if not found:
+        names = ", ".join(each.name for each in bench.space.dimensions)
+        raise UsageError(
+            f"expected candidates that differ from the default at profile {bench.profile.name!r}, found none "
+            f"among {names}",
+            where=f"tune {bench.asked.engine}",
+            remedy="widen a range with --range, or choose a larger profile",
+        )
+    return found
 
 
 def _trail(bench: _Bench, *, reserve: float, each: float) -> tuple[Try, ...]:
@@ -216,16 +243,11 @@ def _tries_most(bench: _Bench) -> int:
 
 def _try(bench: _Bench, options: Options, trail: Sequence[Try]) -> Try:
     """The candidate's try; what the default or an earlier one is at this profile's scale is not measured."""
-    number, scale = len(trail) + 1, bench.profile.scale
-
-    def values(of: Options) -> Mapping[str, object]:
-        return parts.in_force(bench.engine, bench.asked.preset, of, scale=scale)
-
-    mine = values(options)
-    if mine == values({}):
+    number, mine = len(trail) + 1, bench.in_force(options)
+    if mine == bench.in_force({}):
         return Try(number, options, (0.0,) * len(bench.objectives))
     for one in trail:
-        if values(one.options) == mine:
+        if bench.in_force(one.options) == mine:
             return Try(number, options, one.gains, one.failure)
     whole = bench.planned(str(number), bench.document(f"Try {number}", {parts.CANDIDATE: options}))
     return parts.tried(number, options, bench.measured(whole), objectives=bench.objectives)
@@ -280,16 +302,23 @@ def _concluded(bench: _Bench, trail: tuple[Try, ...]) -> SearchFound:
 def _write_preset(bench: _Bench, winner: Confirmed) -> Path:
     """The winner as an experiment that `kvdyno run` measures, pinned to the engine's version."""
     engine = bench.engine
+    options = {name: _spelled(engine, name, text) for name, text in winner.options.items()}
     pinned = bench.asked.engine
     if engine.built_version and split_version(pinned)[1] is None:
         pinned = f"{pinned}@{engine.built_version}"
-    document = bench.document(f"{pinned}, tuned", {_TUNED: winner.options}, confirming=True)
+    document = bench.document(f"{pinned}, tuned", {_TUNED: options}, confirming=True)
     for each in document["engines"]:
         each["engine"] = pinned
     found = f"{engine.description.engine.name} {engine.description.engine.version}"
     today = dt.datetime.now(dt.UTC).date()
     document["description"] = f"Found for {found} by {bench.asked.strategy} on {today}, try {winner.number}."
     return write_yaml(bench.folder / f"{_TUNED}.yaml", document)
+
+
+def _spelled(engine: Engine, name: str, text: str) -> str:
+    """The value as a person would write it: sizes with their unit, exactly."""
+    option = engine.description.option(name)
+    return slug_value(option, parse_value(option, text)) if option else text
 
 
 def write_search(found: SearchFound) -> tuple[Path, Path]:

@@ -18,6 +18,7 @@ from . import looks
 from .files import make_folder, write_text
 from .html import coded, template_text
 from .markdown import plain
+from .pictures import embedded
 
 _VERDICT_KINDS = {"confirmed": "up", "refuted": "down"}
 
@@ -52,12 +53,14 @@ def render(found: StudyFound, *, out: Path, suffix: str) -> str:
     environment.globals.update(
         ratio=ratio_text,
         values=values_text,
+        parts=parts_of,
         number=three_digits,
         quantity=quantity,
         kind=lambda verdict: _VERDICT_KINDS.get(verdict, "open"),
         share=lambda part: f"{100 * part:.3g} %",
         shown=lambda options: display_options(found.study.engine.description, options),
         link=lambda page: relpath(page, out),
+        pictures=pictures_of(found) if suffix == "html" else (),
         **_words(found),
     )
     colours = {"colour_rules": looks.colour_rules()} if suffix == "html" else {}
@@ -101,6 +104,21 @@ def values_text(values: Values | None, *, mean: bool = False) -> str:
         return quantity(values.median, values.unit)
     ends = (quantity(end, values.unit) for end in (values.low, values.high))
     return f"{quantity(values.median, values.unit)} ({' to '.join(ends)})"
+
+
+def parts_of(text: str) -> tuple[str, str]:
+    """A value and what follows it: ("1.32", "1.21 to 1.44, n = 5")."""
+    first, _, rest = text.partition(" (")
+    return first, rest.replace(")", "")
+
+
+def pictures_of(found: StudyFound) -> Sequence[str]:
+    """Markup of the confirmation's figures of throughput, where it drew some."""
+    if found.confirmation is None:
+        return ()
+    drawn = sorted((found.confirmation.parent / "figures").glob("throughput-*.svg"))
+    alt = "Throughput of the default, of its second copy and of the best options, by workload"
+    return [embedded(path, name=f"picture-{path.stem}", alt=alt) for path in drawn]
 
 
 def verdict_counts(trials: Sequence[Trial]) -> str:

@@ -8,6 +8,9 @@ import random
 from kvdyno.model.options import value_text
 from kvdyno.model.search import Dimension, Options, Space
 
+#: Numbers have so many binary digits after their first.
+_STEP_BITS = 4
+
 
 def drawn(space: Space, rng: random.Random) -> Options:
     """A candidate with independent options; numbers that span decades are drawn by their logarithm."""
@@ -15,8 +18,12 @@ def drawn(space: Space, rng: random.Random) -> Options:
 
 
 def number_text(dimension: Dimension, value: float) -> str:
-    """The number as an option's text: inside the range, whole where only integers count."""
-    inside = min(max(value, dimension.low), dimension.high)
+    """The number as an option's text, inside the range. It is rounded to a 32nd to a 16th of itself, so that
+    nearly equal candidates are one, and sizes are round.
+    """
+    step = 2.0 ** (math.floor(math.log2(abs(value))) - _STEP_BITS) if value else 1.0
+    rounded = round(value / step) * step
+    inside = min(max(rounded, dimension.low), dimension.high)
     return value_text(round(inside) if dimension.whole else float(f"{inside:.6g}"))
 
 

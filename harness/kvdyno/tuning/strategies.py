@@ -168,7 +168,7 @@ def _dominates(one: Try, other: Try) -> bool:
 
 def importances(space: Space, trail: Sequence[Try], *, objective: int) -> Mapping[str, float]:
     """How much each option matters for being among the better half of the tries, as shares, most first
-    (PED-ANOVA: Watanabe, Bansal & Hutter, IJCAI 2023). Empty with fewer than two tries, or no common option.
+    (PED-ANOVA: Watanabe, Bansal & Hutter, IJCAI 2023). Empty with fewer than two tries.
     """
     import optuna
 

@@ -127,6 +127,10 @@ BAD = {
     "range": ({"ranges": {"filter_bits": "1..99"}}, "filter_bits: expected at most 64, found 99"),
     "falling": ({"ranges": {"filter_bits": "9..3"}}, "expected a range that rises, found 9 to 3"),
     "memory": ({"cap": "128MiB"}, "take 256 MiB"),
+    "nothing": (
+        {"ranges": {"filter_bits": "0,0", "write_buffer_size": "256MiB,256MiB", "mapped_files": "1000"}},
+        "expected candidates that differ from the default",
+    ),
     "cap": ({"cap": "much"}, "expected a size"),
 }
 
