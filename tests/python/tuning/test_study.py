@@ -77,9 +77,8 @@ def truth(properties: Mapping[str, str], workload: str) -> float | None:
     return rate
 
 
-@pytest.fixture
-def project(tmp_path: Path) -> Project:
-    project = make_project(tmp_path)
+def study_project(root: Path) -> Project:
+    project = make_project(root)
     add_engine(project)
     project.studies.mkdir()
     (project.studies / "leveldb.yaml").write_text(STUDY)
@@ -88,20 +87,28 @@ def project(tmp_path: Path) -> Project:
     return project
 
 
-def measure(
-    project: Project, simulation: Simulation, monkeypatch: pytest.MonkeyPatch, *, reports: bool = False
-) -> StudyFound:
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return study_project(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, StudyFound]:
+    """The study of the truth, measured once for all tests that only look."""
+    project = study_project(tmp_path_factory.mktemp("finished"))
+    with pytest.MonkeyPatch.context() as patch:
+        return project, measure(project, Simulation(truth), patch)
+
+
+def measure(project: Project, simulation: Simulation, monkeypatch: pytest.MonkeyPatch) -> StudyFound:
     monkeypatch.setattr(STUDY_MODULE, "sweep", simulation)
-    if not reports:
-        monkeypatch.setattr(STUDY_MODULE, "write_report", no_report)
+    monkeypatch.setattr(STUDY_MODULE, "write_report", no_report)
     asked = pipeline.StudyRequest("leveldb")
     return pipeline.measure_study(project, asked, how=pipeline.SweepSettings(), watch=silent)
 
 
-def test_verdicts_decide_what_joins_the_best_so_far(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    found = measure(project, Simulation(truth), monkeypatch)
+def test_verdicts_decide_what_joins_the_best_so_far(finished: tuple[Project, StudyFound]) -> None:
+    _, found = finished
     verdicts = {t.hypothesis.id: (t.alone.verdict, t.on_best.verdict, t.adopted) for t in found.trials}
     assert verdicts == {
         "memtable": ("confirmed", "confirmed", True),
@@ -113,10 +120,8 @@ def test_verdicts_decide_what_joins_the_best_so_far(
     assert gains == pytest.approx({"load": 1.5, "a": 1.5, "c": 1.0}, rel=0.05)
 
 
-def test_an_interaction_shows_that_a_gain_is_lost_on_the_best(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    found = measure(project, Simulation(truth), monkeypatch)
+def test_an_interaction_shows_that_a_gain_is_lost_on_the_best(finished: tuple[Project, StudyFound]) -> None:
+    _, found = finished
     by_id = {trial.hypothesis.id: trial for trial in found.trials}
     assert by_id["memtable"].interactions == ()
     lost = {each.workload: each for each in by_id["filter"].interactions}["c"]
@@ -125,10 +130,8 @@ def test_an_interaction_shows_that_a_gain_is_lost_on_the_best(
     assert lost.high < 1
 
 
-def test_the_report_begins_with_what_to_set(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = measure(project, Simulation(truth), monkeypatch, reports=True)
-    assert all(trial.page.is_file() for trial in found.trials)
-    html, markdown = pipeline.write_study(project, found)
+def test_the_report_begins_with_what_to_set(finished: tuple[Project, StudyFound]) -> None:
+    html, markdown = pipeline.write_study(*finished)
     text = markdown.read_text()
     assert text.index("What to set") < text.index("What it gains") < text.index("## Options")
     assert "| write_buffer_size | 1 MiB | 4 MiB |" in text
@@ -162,9 +165,9 @@ def test_an_arm_that_runs_out_of_memory_leaves_its_hypothesis_undecided(
 
 
 def test_a_study_that_was_stopped_ends_as_if_it_was_not(
-    project: Project, monkeypatch: pytest.MonkeyPatch
+    project: Project, finished: tuple[Project, StudyFound], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = measure(project, Simulation(truth), monkeypatch)
+    _, whole = finished
     stopping = Simulation(truth, stop_after=70)
     with pytest.raises(Interrupted):
         measure(project, stopping, monkeypatch)
