@@ -15,7 +15,7 @@ from kvdyno.model.units import parse_seconds
 from kvdyno.model.words import shown
 from kvdyno.spec import list_studies
 
-from . import render, render_study
+from . import render
 from .app import (
     DataOption,
     JsonOption,
@@ -77,6 +77,8 @@ def report(
     asked = pipeline.StudyRequest(study=study, profile=profile, runner=runner, repeat=repeat)
     found = pipeline.measure_study(here, asked, how=how, watch=_watch(here, how, json=json), wait=wait)
     html, markdown = pipeline.write_study(here, found)
+    from . import render_study  # reports bring libraries that take seconds to import
+
     if json:
         print_json(render_study.study_document(found, html=html, markdown=markdown))
     else:
@@ -174,6 +176,8 @@ def tune(
     )
     found = pipeline.search(here, asked, how=how, watch=_watch(here, how, json=json), wait=wait)
     html, trail = pipeline.write_search(found)
+    from . import render_study  # reports bring libraries that take seconds to import
+
     if json:
         print_json(render_study.search_document(found, html=html, trail=trail))
     else:

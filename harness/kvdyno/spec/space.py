@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated
 
 from pydantic import Field, model_validator
@@ -92,22 +93,9 @@ def _dimensions(form: SpaceForm, document: Document, *, engine: Engine) -> tuple
         except ValueError as error:
             mistakes.add(("options", name), str(error))
             continue
-        found.append(_with(whole, memory=each.memory, only_if=only_if))
+        found.append(replace(whole, memory=each.memory, only_if=only_if))
     mistakes.check()
     return tuple(found)
-
-
-def _with(dimension: Dimension, *, memory: float, only_if: Mapping[str, frozenset[str]]) -> Dimension:
-    return Dimension(
-        dimension.name,
-        dimension.values,
-        dimension.low,
-        dimension.high,
-        dimension.log,
-        dimension.whole,
-        memory,
-        only_if,
-    )
 
 
 def _canonical(engine: Engine, name: str, text: str) -> str:
@@ -159,7 +147,7 @@ def _asked(name: str, text: str, *, engine: Engine, known: Dimension | None) -> 
         found = _dimension(option, [low, high] if dots else text.split(","), listed=not dots)
     except ValueError as error:
         raise UsageError(str(error), where=where) from None
-    return _with(found, memory=known.memory if known else 0, only_if=(known.only_if or {}) if known else {})
+    return replace(found, memory=known.memory, only_if=known.only_if) if known else found
 
 
 def _demand_room(space: Space) -> None:
