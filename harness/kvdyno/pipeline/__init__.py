@@ -16,7 +16,8 @@ from .publishing import Publication, publish
 from .recorded import Recorded, find_recorded
 from .rerun import Difference, Rerun, plan_again, rerun
 from .reuse import Reuse, SweepSettings, corrupt, look_up, remaining, reusable, stored
-from .search import SearchRequest, search, write_search
+from .search import search, write_search
+from .search_bench import SearchRequest
 from .study import StudyRequest, measure_study, write_study
 from .sweep import Observer, SweepResult, new_sweep_id, sweep
 

@@ -10,22 +10,15 @@ from __future__ import annotations
 import datetime as dt
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
-from kvdyno import catalog, spec
 from kvdyno.errors import UsageError
-from kvdyno.model.engine import Engine, RunnerName
-from kvdyno.model.experiment import Profile
+from kvdyno.model.engine import Engine
 from kvdyno.model.options import parse_value, slug_value
-from kvdyno.model.point import Plan
 from kvdyno.model.project import Project
-from kvdyno.model.record import Record
 from kvdyno.model.search import Confirmed, Options, SearchFound, Try
-from kvdyno.model.units import format_seconds, parse_bytes
+from kvdyno.model.units import format_seconds
 from kvdyno.model.versions import split_version
-from kvdyno.model.words import unknown
 from kvdyno.plan import estimate
 from kvdyno.tuning import search as parts
 from kvdyno.tuning.candidates import drawn
@@ -33,131 +26,13 @@ from kvdyno.tuning.strategies import STRATEGIES, Question, front_of, importances
 
 from .conclusions import analyse, write_report
 from .documents import Watch, write_yaml
-from .planning import Request, demand_memory, plan_with
+from .planning import demand_memory
 from .reuse import SweepSettings
-from .sweep import sweep
+from .search_bench import SearchBench, SearchRequest
 
-#: Workloads of YCSB's core, of which those that the search does not see are confirmed as well.
-_CORE = ("a", "b", "c", "d", "f")
-_UNSEEN = 2
 _TUNED = "tuned"
 #: A space that so many draws find no candidate in has none.
 _DRAWS = 64
-
-
-@dataclass(frozen=True)
-class SearchRequest:
-    """What a person asked for. `unseen` None: the first of YCSB's core workloads that are not searched.
-
-    `ranges` replace those of the adapter's tuning.yaml. `tries` bounds their number beside the budget.
-    `dataset` and `cap` are at paper scale.
-    """
-
-    engine: str
-    workloads: tuple[str, ...]
-    objectives: tuple[str, ...]
-    budget_seconds: float
-    preset: str = "default"
-    profile: str = "quick"
-    runner: RunnerName = "local"
-    strategy: str = "tpe"
-    ranges: Mapping[str, str] = field(default_factory=dict)
-    unseen: tuple[str, ...] | None = None
-    tries: int | None = None
-    seed: int = 1
-    repeat: int | None = None
-    dataset: str = "64GiB"
-    cap: str = "16GiB"
-
-    @property
-    def confirmed_beside(self) -> tuple[str, ...]:
-        """The workloads of the confirmation that the search does not see."""
-        if self.unseen is not None:
-            return tuple(name for name in self.unseen if name not in self.workloads)
-        return tuple(name for name in _CORE if name not in self.workloads)[:_UNSEEN]
-
-
-class _Bench:
-    """What one search works with, checked: nothing of it runs."""
-
-    def __init__(
-        self, project: Project, asked: SearchRequest, *, how: SweepSettings, watch: Watch, wait: bool
-    ) -> None:
-        self.engines = catalog.discover(project, runner=asked.runner)
-        self.engine = _engine(asked, self.engines)
-        self.profile = _profile(asked, project)
-        self.objectives = parts.objectives_of(asked.objectives, engine=self.engine)
-        if asked.strategy not in STRATEGIES:
-            raise UsageError(unknown("strategy", asked.strategy, STRATEGIES), where="--strategy")
-        try:
-            cap_bytes = parse_bytes(asked.cap)
-        except ValueError as error:
-            raise UsageError(str(error), where="--cap") from None
-        self.space = spec.load_space(self.engine, project=project, cap_bytes=cap_bytes, ranges=asked.ranges)
-        self.project, self.asked, self._watch, self._wait = project, asked, watch, wait
-        self.how = replace(how, earliest=True)
-
-    @property
-    def name(self) -> str:
-        """What the search and its folder are called."""
-        return "-".join(["tune", self.asked.engine, *self.asked.workloads, self.asked.profile])
-
-    @property
-    def folder(self) -> Path:
-        """Where its report and experiments are."""
-        return self.project.reports / self.name
-
-    def in_force(self, options: Options) -> Mapping[str, object]:
-        """What the driver gets of the candidate at the profile's scale."""
-        return parts.in_force(self.engine, self.asked.preset, options, scale=self.profile.scale)
-
-    def document(
-        self, title: str, candidates: Mapping[str, Options], *, confirming: bool = False, twin: bool = False
-    ) -> dict[str, Any]:
-        """An experiment with these candidates: one repetition for a try, the profile's for a confirmation."""
-        shared: dict[str, Any] = {
-            "grid": {"dataset": [self.asked.dataset], "threads": [2]},
-            "cap": self.asked.cap,
-        }
-        if not confirming:
-            shared |= {"repetitions": 1, "loads": 1}
-        beside = self.asked.confirmed_beside if confirming else ()
-        return parts.experiment_of(
-            title=title,
-            engine=self.asked.engine,
-            preset=self.asked.preset,
-            candidates=candidates,
-            workloads=(*self.asked.workloads, *beside),
-            shared=shared,
-            twin=twin,
-        )
-
-    def planned(self, name: str, document: Mapping[str, Any], *, repeat: int | None = None) -> Plan:
-        """The experiment's plan, after it was written beside the report."""
-        path = write_yaml(self.folder / "experiments" / f"{self.name}-{name}.yaml", document)
-        request = Request(str(path), profile=self.asked.profile, runner=self.asked.runner, repeat=repeat)
-        return plan_with(self.project, request, engines=self.engines)
-
-    def measured(self, whole: Plan) -> tuple[Record, ...]:
-        """Records of the plan, of which what is stored is not measured again."""
-        with self._watch(whole) as observer:
-            return sweep(self.project, whole, how=self.how, observer=observer, wait=self._wait).records
-
-
-def _engine(asked: SearchRequest, engines: Mapping[str, Engine]) -> Engine:
-    if asked.engine not in engines:
-        raise UsageError(unknown("engine", asked.engine, list(engines)), remedy="kvdyno engines")
-    engine = engines[asked.engine]
-    if asked.preset not in engine.presets:
-        raise UsageError(unknown("preset", asked.preset, engine.presets), where="--preset")
-    return engine
-
-
-def _profile(asked: SearchRequest, project: Project) -> Profile:
-    profiles = spec.load_profiles(project)
-    if asked.profile not in profiles:
-        raise UsageError(unknown("profile", asked.profile, profiles), where="--profile")
-    return profiles[asked.profile]
 
 
 def search(
@@ -168,13 +43,13 @@ def search(
     Raises UsageError for a budget that does not hold one try and the confirmation, and what load_space,
     make_plan and sweep raise.
     """
-    bench = _Bench(project, asked, how=how, watch=watch, wait=wait)
+    bench = SearchBench(project, asked, how=how, watch=watch, wait=wait)
     reserve, each = _rehearse(bench)
     trail = _trail(bench, reserve=reserve, each=each)
     return _concluded(bench, trail)
 
 
-def _rehearse(bench: _Bench) -> tuple[float, float]:
+def _rehearse(bench: SearchBench) -> tuple[float, float]:
     """Expected seconds of the confirmation and of a try: plans of random candidates, which check all that a
     person wrote before anything runs.
     """
@@ -197,7 +72,7 @@ def _rehearse(bench: _Bench) -> tuple[float, float]:
     return reserve, each
 
 
-def _some(bench: _Bench) -> Mapping[str, Options]:
+def _some(bench: SearchBench) -> Mapping[str, Options]:
     """As many candidates as a confirmation has, which differ from the default and each other; fewer if a
     small space has no more. Raises UsageError if it has none.
     """
@@ -219,7 +94,7 @@ def _some(bench: _Bench) -> Mapping[str, Options]:
     return found
 
 
-def _trail(bench: _Bench, *, reserve: float, each: float) -> tuple[Try, ...]:
+def _trail(bench: SearchBench, *, reserve: float, each: float) -> tuple[Try, ...]:
     """Tries in their order. What a try costs is corrected by what tries have cost."""
     asked = bench.asked
     start = bench.space.start(bench.engine.presets[asked.preset].options)
@@ -236,12 +111,12 @@ def _trail(bench: _Bench, *, reserve: float, each: float) -> tuple[Try, ...]:
     return tuple(trail)
 
 
-def _tries_most(bench: _Bench) -> int:
+def _tries_most(bench: SearchBench) -> int:
     """So many tries without a single measurement end a search: the space is the default."""
     return 10 * len(bench.space.dimensions)
 
 
-def _try(bench: _Bench, options: Options, trail: Sequence[Try]) -> Try:
+def _try(bench: SearchBench, options: Options, trail: Sequence[Try]) -> Try:
     """The candidate's try; what the default or an earlier one is at this profile's scale is not measured."""
     number, mine = len(trail) + 1, bench.in_force(options)
     if mine == bench.in_force({}):
@@ -253,7 +128,7 @@ def _try(bench: _Bench, options: Options, trail: Sequence[Try]) -> Try:
     return parts.tried(number, options, bench.measured(whole), objectives=bench.objectives)
 
 
-def _concluded(bench: _Bench, trail: tuple[Try, ...]) -> SearchFound:
+def _concluded(bench: SearchBench, trail: tuple[Try, ...]) -> SearchFound:
     # A try that took no time is the default, or an earlier one again.
     tries = parts.chosen([one for one in trail if one.seconds])
     results: tuple[Confirmed, ...] = ()
@@ -299,7 +174,7 @@ def _concluded(bench: _Bench, trail: tuple[Try, ...]) -> SearchFound:
     )
 
 
-def _write_preset(bench: _Bench, winner: Confirmed) -> Path:
+def _write_preset(bench: SearchBench, winner: Confirmed) -> Path:
     """The winner as an experiment that `kvdyno run` measures, pinned to the engine's version."""
     engine = bench.engine
     options = {name: _spelled(engine, name, text) for name, text in winner.options.items()}

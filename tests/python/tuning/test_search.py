@@ -20,6 +20,7 @@ from kvdyno.spec import load_space
 from .surfaces import ENGINE, TUNING, Simulation, add_engine, no_report, number, silent
 
 SEARCH = sys.modules["kvdyno.pipeline.search"]
+BENCH = sys.modules["kvdyno.pipeline.search_bench"]
 ASKED = pipeline.SearchRequest(
     engine=ENGINE,
     workloads=("a",),
@@ -48,7 +49,7 @@ def project(tmp_path: Path) -> Project:
 def search(
     project: Project, simulation: Simulation, monkeypatch: pytest.MonkeyPatch, **changes: object
 ) -> SearchFound:
-    monkeypatch.setattr(SEARCH, "sweep", simulation)
+    monkeypatch.setattr(BENCH, "sweep", simulation)
     monkeypatch.setattr(SEARCH, "write_report", no_report)
     asked = replace(ASKED, **changes)  # type: ignore[arg-type]
     return pipeline.search(project, asked, how=pipeline.SweepSettings(), watch=silent)
