@@ -6,6 +6,8 @@ SHELL := /bin/bash
 EXPERIMENT ?= quickstart
 PROFILE ?= quick
 ENGINES ?=
+ENGINE ?= leveldb
+STUDY ?= $(ENGINE)
 RUNNER ?= local
 RUNFLAGS ?=
 SANITIZERS ?= asan tsan
@@ -20,7 +22,7 @@ ITS_ENGINES = --experiment $(EXPERIMENT) $(if $(ENGINES),--engines $(ENGINES))
 KVDYNO := .venv/bin/kvdyno
 PY := .venv/bin/python
 
-.PHONY: help experiment plan test test-cpp test-python lint tidy locks format results simulations sanitize aarch64 bench-driver bench-chunkstore bench-reads stress fuzz \
+.PHONY: help experiment tuning plan test test-cpp test-python lint tidy locks format results simulations sanitize aarch64 bench-driver bench-chunkstore bench-reads stress fuzz \
         engines engines-ready ready-local engines-test images ready-docker harness-image clean-room packages venv build tests-built lock doctor clean distclean
 
 help:  ## List the targets
@@ -31,6 +33,10 @@ help:  ## List the targets
 
 experiment: engines-ready  ## Set up, run an experiment, write figures, tables and a report
 	@$(KVDYNO) run $(EXPERIMENT) --profile $(PROFILE) --runner $(RUNNER) $(if $(ENGINES),--engines $(ENGINES)) $(RUNFLAGS)
+
+tuning: build  ## Test the hypotheses of STUDY about ENGINE's options, and write the tuning report (STUDY=ENGINE)
+	@$(KVDYNO) engines build $(ENGINE)
+	@$(KVDYNO) tuning report $(STUDY) --profile $(PROFILE) --runner $(RUNNER) $(RUNFLAGS)
 
 plan: engines-ready  ## Show what an experiment would run, its time and its disk space
 	@$(KVDYNO) plan $(EXPERIMENT) --profile $(PROFILE) --runner $(RUNNER) $(if $(ENGINES),--engines $(ENGINES))

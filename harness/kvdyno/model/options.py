@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from decimal import Decimal
 
-from .engine import OptionDescription
+from .engine import EngineDescription, OptionDescription
 from .experiment import AxisValue
 from .units import (
     distinct_sizes,
@@ -71,6 +72,15 @@ def display_value(option: OptionDescription, value: AxisValue) -> str:
     if option.type == "seconds" and isinstance(value, (int, float)):
         return format_seconds(value)
     return value_text(value)
+
+
+def display_options(description: EngineDescription, options: Mapping[str, str]) -> Mapping[str, str]:
+    """An engine's options with values for people; those that its driver does not describe stay as written."""
+    shown = {}
+    for name, text in options.items():
+        option = description.option(name)
+        shown[name] = display_value(option, parse_value(option, text)) if option else text
+    return shown
 
 
 def slug_value(option: OptionDescription, value: AxisValue) -> str:

@@ -58,6 +58,11 @@ class Project:
         return self.root / "experiments"
 
     @property
+    def studies(self) -> Path:
+        """Studies of engines' options: hypotheses, which become experiments."""
+        return self.experiments / "tuning"
+
+    @property
     def runs(self) -> Path:
         """Records; not in git."""
         return self.results / "runs"

@@ -22,7 +22,7 @@ _FOLDERS_LEFT_OUT = frozenset({"fuzz", "testing", "versions", "__pycache__"})
 _INCLUDED = re.compile(r"include\(\.\./([\w-]+)/")
 _FILES_LEFT_OUT = (
     *("*_test.*", "*.md", "*.py"),
-    *("presets.yaml", "counters.txt", "versions.yaml", ".*"),
+    *("presets.yaml", "tuning.yaml", "counters.txt", "versions.yaml", ".*"),
 )
 
 

@@ -21,12 +21,16 @@ from .conclusions import (
     write_claims,
     write_report,
 )
+from .documents import Watch
 from .machine import clean, examine
 from .planning import Request, demand_memory, make_plan
 from .publishing import Publication, publish
 from .recorded import Recorded, find_recorded
 from .rerun import Difference, Rerun, plan_again, rerun
 from .reuse import Reuse, SweepSettings, corrupt, look_up, remaining, reusable, stored
+from .search import search, write_search
+from .search_bench import SearchRequest
+from .study import StudyRequest, measure_study, write_study
 from .sweep import Observer, SweepResult, new_sweep_id, sweep
 
 __all__ = [
@@ -39,8 +43,11 @@ __all__ = [
     "Request",
     "Rerun",
     "Reuse",
+    "SearchRequest",
+    "StudyRequest",
     "SweepResult",
     "SweepSettings",
+    "Watch",
     "analyse",
     "claim_lines",
     "claims_document",
@@ -58,6 +65,7 @@ __all__ = [
     "import_bundle",
     "look_up",
     "make_plan",
+    "measure_study",
     "measured_experiments",
     "new_sweep_id",
     "origins",
@@ -67,9 +75,12 @@ __all__ = [
     "remaining",
     "rerun",
     "reusable",
+    "search",
     "stored",
     "summarise",
     "sweep",
     "write_claims",
     "write_report",
+    "write_search",
+    "write_study",
 ]

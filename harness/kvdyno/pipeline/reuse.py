@@ -16,11 +16,17 @@ from kvdyno.store import CorruptRecord, RunStore
 
 @dataclass(frozen=True)
 class SweepSettings:
-    """How a sweep runs: uncapped, on certain CPUs, at certain frequencies, measuring again what is stored."""
+    """How a sweep runs: uncapped, on certain CPUs, at certain frequencies, measuring again what is stored.
+
+    With `earliest`, a block that several sweeps measured is that of the first one, not of the latest: what
+    was decided from records is decided alike when a study or a search is started again, whatever was
+    measured since.
+    """
 
     uncapped: bool = False
     cpus: tuple[int, ...] | None = None
     force: bool = False
+    earliest: bool = False
     frequency: Frequency = field(default_factory=Frequency)
 
 
@@ -75,7 +81,7 @@ def look_up(project: Project, whole: Plan, *, how: SweepSettings) -> Reuse:
     found: dict[str, Record] = {}
     partnerless: list[str] = []
     for block in _blocks(whole):
-        together = _of_one_sweep(block, candidates)
+        together = _of_one_sweep(block, candidates, earliest=how.earliest)
         found |= together
         if not together:
             partnerless += [run.name for run in block if _has_conclusive(run, candidates)]
@@ -117,16 +123,21 @@ def _blocks(whole: Plan) -> list[list[Run]]:
     return list(blocks.values())
 
 
-def _of_one_sweep(block: Sequence[Run], candidates: Mapping[str, Sequence[Record]]) -> Mapping[str, Record]:
-    """Conclusive records of all the block's runs, of the latest sweep that has them; none if none has."""
+def _of_one_sweep(
+    block: Sequence[Run], candidates: Mapping[str, Sequence[Record]], *, earliest: bool = False
+) -> Mapping[str, Record]:
+    """Conclusive records of all the block's runs, of the latest sweep that has them, or the earliest; none if
+    none has.
+    """
     by_run = [
         {r.sweep_id: r for r in candidates.get(run.name, ()) if _conclusive(r, run.point)} for run in block
     ]
     shared = set.intersection(*(set(sweeps) for sweeps in by_run))
     if not shared:
         return {}
-    latest = max(shared, key=lambda sweep: max(sweeps[sweep].started_at for sweeps in by_run))
-    return {run.name: sweeps[latest] for run, sweeps in zip(block, by_run, strict=True)}
+    choose = min if earliest else max
+    chosen = choose(shared, key=lambda sweep: max(sweeps[sweep].started_at for sweeps in by_run))
+    return {run.name: sweeps[chosen] for run, sweeps in zip(block, by_run, strict=True)}
 
 
 def _best(records: Sequence[Record], point: Point) -> Record:

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pandas as pd
 
-from kvdyno.errors import StoreError
 from kvdyno.model.experiment import Experiment, FigureSpec, TableSpec
 from kvdyno.model.figure_options import words_of
 from kvdyno.model.results import Analysis, Earlier, ReportPaths
 
 from .claims import claim_lines, claims_document
 from .figures import check_figures, draw_figure
+from .files import make_folder, write_text
 from .forest import headline_ratios
 from .html import render_html
 from .origins import first_texts
@@ -60,7 +60,7 @@ def write_report(
     check_figures(experiment.figures)
     figures_folder, tables_folder = out / "figures", out / "tables"
     for folder in (figures_folder, tables_folder):
-        _make(folder)
+        make_folder(folder)
     drawn = [draw_figure(spec, analysis, folder=figures_folder) for spec in experiment.figures]
     figures = [figure for figure in drawn if figure is not None]
     built = [build_grid(spec, analysis) for spec in experiment.tables]
@@ -92,10 +92,10 @@ def write_report(
             "_earlier": earlier.comparison.rows if earlier else analysis.pairs.iloc[:0],
         }
     )
-    tables = [_write(tables_folder / name, text) for name, text in texts.items()]
+    tables = [write_text(tables_folder / name, text) for name, text in texts.items()]
     write_claims(analysis, out=out)
     return ReportPaths(
-        html=_write(out / "report.html", page),
+        html=write_text(out / "report.html", page),
         figures=tuple(path for f in figures for path in (f.files.pdf, f.files.svg, f.files.png)),
         tables=tuple(tables),
         left_out=left_out,
@@ -104,9 +104,9 @@ def write_report(
 
 def write_claims(analysis: Analysis, *, out: Path) -> Path:
     """Write `out`/claims.json, the verdicts for scripts. Raises StoreError if it cannot be written."""
-    _make(out)
+    make_folder(out)
     text = json.dumps(claims_document(analysis), indent=1, ensure_ascii=False, allow_nan=False)
-    return _write(out / "claims.json", text + "\n")
+    return write_text(out / "claims.json", text + "\n")
 
 
 def csv_tables(analysis: Analysis, specs: Sequence[TableSpec]) -> dict[str, str]:
@@ -138,28 +138,3 @@ def _absence(what: str, spec: FigureSpec | TableSpec) -> str:
         words_of(spec.options.get("metrics", spec.metric)) if isinstance(spec, FigureSpec) else (spec.metric,)
     )
     return f"{what} {spec.id}: no record has {' or '.join(map(str, metrics))} of phase {spec.phase}"
-
-
-def _make(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise _unwritable(folder, error) from error
-
-
-def _write(path: Path, text: str) -> Path:
-    partial = path.with_name(f".{path.name}.partial")
-    try:
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(path)
-    except OSError as error:
-        raise _unwritable(path, error) from error
-    return path
-
-
-def _unwritable(path: Path, error: OSError) -> StoreError:
-    return StoreError(
-        f"cannot write: {error.strerror}",
-        where=str(path),
-        remedy="free space, or name another folder for the report",
-    )

@@ -76,13 +76,13 @@ def render_html(
 
 def _environment(spots: Spots) -> Environment:
     environment = Environment(
-        loader=FunctionLoader(_template),
+        loader=FunctionLoader(template_text),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["coded"] = _coded
+    environment.filters["coded"] = coded
     environment.globals.update(
         axis_text=axis_text,
         quantity=quantity,
@@ -102,7 +102,7 @@ def _environment(spots: Spots) -> Environment:
     return environment
 
 
-def _coded(text: str) -> Markup:
+def coded(text: str) -> Markup:
     """The text with what stands between backticks as code."""
     return Markup(_CODE.sub(r"<code>\1</code>", str(escape(text))))
 
@@ -113,7 +113,7 @@ def _row_filter(spots: Spots, grid: Grid, row: Key) -> str:
     return spots.filters(values, label=str(values["label"]) if "label" in values else None)
 
 
-def _template(name: str) -> str:
+def template_text(name: str) -> str:
     """The text of one of the package's own templates, wherever it is installed."""
     return (files("kvdyno.report") / "templates" / name).read_text("utf-8")
 

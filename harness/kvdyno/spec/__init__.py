@@ -1,17 +1,22 @@
-"""Spec: reads experiment and profile files into checked, typed experiments. Knows no plan."""
+"""Spec: reads experiment, study and profile files into checked, typed experiments. Knows no plan."""
 
 from .load import ExperimentSummary, engines_named, experiment_name, list_experiments, load_experiment
 from .origins import read_origin
 from .profiles import load_profiles
 from .published import read_published
+from .space import load_space
+from .studies import list_studies, load_study
 
 __all__ = [
     "ExperimentSummary",
     "engines_named",
     "experiment_name",
     "list_experiments",
+    "list_studies",
     "load_experiment",
     "load_profiles",
+    "load_space",
+    "load_study",
     "read_origin",
     "read_published",
 ]

@@ -125,7 +125,7 @@ def _checked(choice: EngineChoice, engine: Engine | None, *, place: Place, mista
         return Chosen(choice, None)
     if choice.preset not in engine.presets:
         mistakes.add((*place, "preset"), unknown("preset", choice.preset, engine.presets))
-    options = _options(choice.options, engine=engine, place=(*place, "options"), mistakes=mistakes)
+    options = check_options(choice.options, engine=engine, place=(*place, "options"), mistakes=mistakes)
     return Chosen(choice.model_copy(update={"options": options}), engine)
 
 
@@ -258,9 +258,10 @@ def _label(form: EngineForm) -> str:
     return "-".join(filter(None, parts))
 
 
-def _options(
+def check_options(
     options: Mapping[str, str], *, engine: Engine, place: Place, mistakes: Mistakes
 ) -> Mapping[str, str]:
+    """The options in canonical spelling, of those that the engine can read."""
     checked = {}
     for name, text in options.items():
         option = engine.description.option(name)

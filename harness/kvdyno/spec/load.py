@@ -194,7 +194,8 @@ def _find(path_or_name: str | Path, *, project: Project) -> Path:
 
 
 def _experiment_files(project: Project) -> Mapping[str, Path]:
-    names = {_name_of(path, project=project): path for path in project.experiments.rglob("*.yaml")}
+    paths = (p for p in project.experiments.rglob("*.yaml") if not p.is_relative_to(project.studies))
+    names = {_name_of(path, project=project): path for path in paths}
     return {name: names[name] for name in sorted(names) if name != _PROFILES}
 
 

@@ -120,6 +120,15 @@ def test_a_report_prefers_the_sweep_that_measured_the_whole_block(project: Proje
     assert [r.run_id for r in stored[2:]] == [r.run_id for r in first.records[2:]]
 
 
+def test_the_earliest_sweep_of_a_block_counts_where_decisions_follow_from_it(project: Project) -> None:
+    whole = planned(project)
+    first = pipeline.sweep(project, whole, how=UNCAPPED, observer=Diary())
+    pipeline.sweep(project, whole, how=pipeline.SweepSettings(uncapped=True, force=True), observer=Diary())
+    how = pipeline.SweepSettings(uncapped=True, earliest=True)
+    found = pipeline.reusable(project, whole, how=how).values()
+    assert [record.run_id for record in found] == [record.run_id for record in first.records]
+
+
 def test_a_run_from_another_load_is_another_run(project: Project) -> None:
     whole = planned(project)
     pipeline.sweep(project, whole, how=UNCAPPED, observer=Diary())

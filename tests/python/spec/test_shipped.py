@@ -13,7 +13,15 @@ from kvdyno.model.project import Project
 from kvdyno.model.properties import read_properties
 from kvdyno.model.versions import SYSTEM, read_versions, versioned
 from kvdyno.plan import estimate, make_plan, select
-from kvdyno.spec import list_experiments, load_experiment, load_profiles, read_published
+from kvdyno.spec import (
+    list_experiments,
+    list_studies,
+    load_experiment,
+    load_profiles,
+    load_space,
+    load_study,
+    read_published,
+)
 from kvdyno.spec.form import (
     ClaimForm,
     DeviceForm,
@@ -26,6 +34,8 @@ from kvdyno.spec.form import (
     ProfileForm,
     TableForm,
 )
+from kvdyno.spec.space import SpaceForm
+from kvdyno.spec.studies import ExpectForm, HypothesisForm, PublishedForm, StudyForm
 
 PROJECT = Project.find(start=Path(__file__))
 
@@ -52,6 +62,11 @@ FORMS = (
     TableForm,
     ClaimForm,
     ProfileForm,
+    StudyForm,
+    HypothesisForm,
+    ExpectForm,
+    PublishedForm,
+    SpaceForm,
 )
 WORKLOADS = sorted(PROJECT.workloads.glob("*.properties"))
 
@@ -124,6 +139,21 @@ def test_a_workload_explains_what_it_is_and_adds_up(path: Path) -> None:
     assert int(properties["fieldcount"]) * int(properties["fieldlength"]) in (800, 1000)
     shares = [float(text) for name, text in properties.items() if name.endswith("proportion")]
     assert sum(shares) == pytest.approx(0 if properties.get(RUNS_OPERATIONS) == "false" else 1)
+
+
+@pytest.mark.parametrize("name", list_studies(PROJECT))
+def test_a_study_has_no_mistake_and_stands_beside_what_is_published(name: str) -> None:
+    study = load_study(name, project=PROJECT, catalog=CATALOG)
+    assert study.hypotheses
+    assert study.published
+    steps = [each.published for each in study.hypotheses if each.published]
+    assert steps == list(range(1, len(study.published.steps))), "each published step has its hypothesis"
+
+
+@pytest.mark.parametrize("path", sorted(PROJECT.adapters.glob("*/tuning.yaml")), ids=lambda p: p.parent.name)
+def test_a_space_has_no_mistake(path: Path) -> None:
+    space = load_space(CATALOG[path.parent.name], project=PROJECT, cap_bytes=16 << 30)
+    assert any(each.memory for each in space.dimensions)
 
 
 def test_no_two_workloads_are_the_same() -> None:

@@ -1,0 +1,212 @@
+"""Commands that choose options: tuning report, tune."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated
+
+import typer
+
+from kvdyno import pipeline
+from kvdyno.errors import UsageError
+from kvdyno.model.point import Plan
+from kvdyno.model.project import Project
+from kvdyno.model.units import parse_seconds
+from kvdyno.model.words import shown
+from kvdyno.spec import list_studies
+
+from .app import (
+    DataOption,
+    JsonOption,
+    ProfileOption,
+    RepeatOption,
+    ResultsOption,
+    RunnerOption,
+    UncappedOption,
+    WaitOption,
+    app,
+    console,
+    print_json,
+    project,
+    words,
+)
+from .pages.shapes import silent
+from .progress import Forecast, SweepDisplay
+
+tuning = typer.Typer(no_args_is_help=True, rich_markup_mode="markdown")
+app.add_typer(
+    tuning, name="tuning", rich_help_panel="Tune", help="Test hypotheses about an engine's options."
+)
+
+StudyArgument = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="STUDY",
+        help="A name from experiments/tuning/ or a path to a YAML file; without one, the names are listed.",
+        show_default=False,
+    ),
+]
+
+
+@tuning.command("report")
+def report(
+    study: StudyArgument = None,
+    profile: ProfileOption = "quick",
+    repeat: RepeatOption = None,
+    runner: RunnerOption = "local",
+    uncapped: UncappedOption = False,
+    wait: WaitOption = False,
+    results: ResultsOption = None,
+    data: DataOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Measure a study's hypotheses in rounds, and write the tuning report.
+
+    Each round tests a hypothesis on the default and on the best options so far. The best options are then
+    confirmed with fresh runs. What is stored already is not measured again, so an interrupted study resumes
+    by running it again.
+
+    Example: `kvdyno tuning report leveldb`
+    """
+    here = project(results=results, data=data)
+    if study is None:
+        names = ", ".join(list_studies(here)) or "none"
+        raise UsageError(f"expected a study: {names}", remedy="name one, or the path of a file")
+    how = pipeline.SweepSettings(uncapped=uncapped)
+    asked = pipeline.StudyRequest(study=study, profile=profile, runner=runner, repeat=repeat)
+    found = pipeline.measure_study(here, asked, how=how, watch=_watch(here, how, json=json), wait=wait)
+    html, markdown = pipeline.write_study(here, found)
+    from .pages import tuning as page  # reports bring libraries that take seconds to import
+
+    if json:
+        print_json(page.study_document(found, html=html, markdown=markdown))
+    else:
+        page.study_page(console, found, html=html)
+
+
+@app.command(rich_help_panel="Tune")
+def tune(
+    engine: Annotated[
+        str, typer.Argument(metavar="ENGINE", help="An engine that is built here.", show_default=False)
+    ],
+    workload: Annotated[
+        str, typer.Option("--workload", "-w", metavar="A,B", help="Workloads to tune for.")
+    ] = "a",
+    objective: Annotated[
+        str,
+        typer.Option(
+            "--objective",
+            metavar="A,B",
+            help="Metrics to improve, such as throughput,read.p99; the first one decides.",
+        ),
+    ] = "throughput",
+    budget: Annotated[
+        str, typer.Option("--budget", metavar="TIME", help="Time for all of it, the confirmation included.")
+    ] = "1h",
+    strategy: Annotated[
+        str, typer.Option("--strategy", metavar="NAME", help="tpe, random, or sweep: one option at a time.")
+    ] = "tpe",
+    range_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--range",
+            metavar="OPTION=FROM..TO",
+            help="What to try of an option, instead of its adapter's range; or OPTION=A,B. Repeatable.",
+        ),
+    ] = None,
+    unseen: Annotated[
+        str | None,
+        typer.Option(
+            "--unseen",
+            metavar="A,B",
+            help="Workloads that only the confirmation measures; two of YCSB's core if not given.",
+            show_default=False,
+        ),
+    ] = None,
+    preset: Annotated[
+        str, typer.Option("--preset", metavar="NAME", help="The default that candidates are compared with.")
+    ] = "default",
+    dataset: Annotated[
+        str, typer.Option("--dataset", metavar="SIZE", help="Keys and values, at paper scale.")
+    ] = "64GiB",
+    cap: Annotated[str, typer.Option("--cap", metavar="SIZE", help="Memory cap, at paper scale.")] = "16GiB",
+    tries: Annotated[
+        int | None,
+        typer.Option("--tries", metavar="N", min=1, help="At most so many candidates.", show_default=False),
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the search.")] = 1,
+    profile: ProfileOption = "quick",
+    repeat: Annotated[
+        int | None,
+        typer.Option("--repeat", metavar="N", help="Repetitions of the confirmation.", show_default=False),
+    ] = None,
+    runner: RunnerOption = "local",
+    uncapped: UncappedOption = False,
+    wait: WaitOption = False,
+    results: ResultsOption = None,
+    data: DataOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Search an engine's options for workloads of yours, and confirm the best of them with fresh runs.
+
+    Candidates are measured beside the default, in the same block. A candidate that runs out of memory is a
+    result, from which the search learns. A search that was killed goes on when it is started again.
+
+    Example: `kvdyno tune rocksdb --workload a,c --objective throughput,read.p99 --budget 2h`
+    """
+    here = project(results=results, data=data)
+    how = pipeline.SweepSettings(uncapped=uncapped)
+    asked = pipeline.SearchRequest(
+        engine=engine,
+        workloads=words(workload),
+        objectives=words(objective),
+        budget_seconds=_seconds(budget),
+        preset=preset,
+        profile=profile,
+        runner=runner,
+        strategy=strategy,
+        ranges=_ranges(range_ or ()),
+        unseen=None if unseen is None else words(unseen),
+        tries=tries,
+        seed=seed,
+        repeat=repeat,
+        dataset=dataset,
+        cap=cap,
+    )
+    found = pipeline.search(here, asked, how=how, watch=_watch(here, how, json=json), wait=wait)
+    html, trail = pipeline.write_search(found)
+    from .pages import tuning as page  # reports bring libraries that take seconds to import
+
+    if json:
+        print_json(page.search_document(found, html=html, trail=trail))
+    else:
+        page.search_page(console, found, html=html)
+
+
+def _seconds(budget: str) -> float:
+    try:
+        return parse_seconds(budget)
+    except ValueError as error:
+        raise UsageError(str(error), where="--budget") from None
+
+
+def _ranges(written: Sequence[str]) -> Mapping[str, str]:
+    found = {}
+    for text in written:
+        name, equals, value = text.partition("=")
+        if not (name and equals and value):
+            raise UsageError(f"expected OPTION=FROM..TO, found {shown(text)}", where="--range")
+        found[name] = value
+    return found
+
+
+def _watch(here: Project, how: pipeline.SweepSettings, *, json: bool) -> pipeline.Watch:
+    """A display for each plan, with what is left of it."""
+
+    def watching(whole: Plan) -> SweepDisplay:
+        rest = pipeline.remaining(whole, pipeline.reusable(here, whole, how=how))
+        out = silent() if json else console
+        out.print(f"\n{whole.experiment.title}", soft_wrap=True)
+        return SweepDisplay(out, Forecast(rest.runs))
+
+    return watching

@@ -1,0 +1,153 @@
+"""A search for an engine's best options: its space, its tries, and what was found.
+
+Options are texts at paper scale.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from .engine import Engine
+from .options import parse_value
+
+Options = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """One option that a search varies: `values`, or the numbers from `low` to `high`.
+
+    `log`: numbers are drawn by their logarithm. `whole`: only integers count. `memory` is how many times its
+    value the option takes of memory. `only_if` maps other options to the values with which this one acts.
+    """
+
+    name: str
+    values: tuple[str, ...] = ()
+    low: float = 0
+    high: float = 0
+    log: bool = False
+    whole: bool = True
+    memory: float = 0
+    only_if: Mapping[str, frozenset[str]] | None = None
+
+    def acts(self, options: Options) -> bool:
+        """Whether the option means anything beside these."""
+        return all(options.get(name) in values for name, values in (self.only_if or {}).items())
+
+
+@dataclass(frozen=True)
+class Space:
+    """All that a search varies of an engine. Options marked `memory` may take `memory_bytes` together."""
+
+    engine: Engine
+    dimensions: tuple[Dimension, ...]
+    memory_bytes: float
+
+    def start(self, options: Options) -> Options:
+        """A preset's options, or the engine's defaults, in this space; words ("auto") have no place."""
+        found: dict[str, str] = {}
+        for each in self.dimensions:
+            described = self.engine.description.option(each.name)
+            assert described
+            text = options.get(each.name, described.default)
+            value = parse_value(described, text)
+            if each.values or not isinstance(value, str):
+                found[each.name] = text
+        return found
+
+
+@dataclass(frozen=True)
+class Objective:
+    """A metric to improve. `higher`: more of it is better."""
+
+    metric: str
+    higher: bool
+
+
+@dataclass(frozen=True)
+class Try:
+    """One candidate. `gains` are, for each objective, the logarithms of how much better than the default it
+    was (above 0: better), averaged over workloads; None if a run failed, for the reason in `failure`.
+
+    `seconds` is what it took, with its loads.
+    """
+
+    number: int
+    options: Options
+    gains: tuple[float, ...] | None
+    failure: str = ""
+    seconds: float = 0
+
+
+@dataclass(frozen=True)
+class ConfirmedRow:
+    """A metric over the default's at one workload; `unseen`: the search did not measure the workload.
+
+    `better` is whether the verdict shows an improvement (True) or the opposite (False); None: neither.
+    """
+
+    workload: str
+    metric: str
+    ratio: float
+    low: float | None
+    high: float | None
+    n: int
+    verdict: str
+    better: bool | None
+    unseen: bool
+
+
+@dataclass(frozen=True)
+class Confirmed:
+    """A chosen candidate after the confirmation, over the default.
+
+    `searched` and `fresh` are the first objective's gain in the search and in the confirmation, as geometric
+    means over the searched workloads: the first is too good, because it was chosen for being good.
+    """
+
+    number: int
+    label: str
+    options: Options
+    rows: tuple[ConfirmedRow, ...]
+    searched: float
+    fresh: float | None
+
+    @property
+    def curse(self) -> float | None:
+        """How much of the search's gain the confirmation did not find: above 1 is the winner's curse."""
+        return None if self.fresh is None else self.searched / self.fresh
+
+
+@dataclass(frozen=True)
+class SearchFound:
+    """What a search found. `front` are the numbers of the tries that no other one beats in every objective.
+
+    `importances` maps each objective's metric to options and their shares, most important first. `folder` has
+    the report and the experiments, `confirmation` is the confirmation's ordinary report, and `preset` the
+    experiment that runs the winner; None if the default stays.
+    """
+
+    space: Space
+    profile: str
+    strategy: str
+    workloads: tuple[str, ...]
+    unseen: tuple[str, ...]
+    objectives: tuple[Objective, ...]
+    tries: tuple[Try, ...]
+    front: tuple[int, ...]
+    confirmed: tuple[Confirmed, ...]
+    winner: Confirmed | None
+    importances: Mapping[str, Mapping[str, float]]
+    budget_seconds: float
+    spent_seconds: float
+    folder: Path
+    confirmation: Path | None
+    preset: Path | None
+
+
+def better_ratio(ratio: float, *, higher: bool) -> float:
+    """The logarithm of how much better: above 0 is better, whatever the metric's direction."""
+    return math.log(ratio) if higher else -math.log(ratio)

@@ -1,0 +1,145 @@
+"""What a person asks of a search, and the bench that measures its candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from kvdyno import catalog, spec
+from kvdyno.errors import UsageError
+from kvdyno.model.engine import Engine, RunnerName
+from kvdyno.model.experiment import Profile
+from kvdyno.model.point import Plan
+from kvdyno.model.project import Project
+from kvdyno.model.record import Record
+from kvdyno.model.search import Options
+from kvdyno.model.units import parse_bytes
+from kvdyno.model.words import unknown
+from kvdyno.tuning import search as parts
+from kvdyno.tuning.strategies import STRATEGIES
+
+from .documents import Watch, write_yaml
+from .planning import Request, plan_with
+from .reuse import SweepSettings
+from .sweep import sweep
+
+#: Workloads of YCSB's core, of which those that the search does not see are confirmed as well.
+_CORE = ("a", "b", "c", "d", "f")
+_UNSEEN = 2
+
+
+@dataclass(frozen=True)
+class SearchRequest:
+    """What a person asked for. `unseen` None: the first of YCSB's core workloads that are not searched.
+
+    `ranges` replace those of the adapter's tuning.yaml. `tries` bounds their number beside the budget.
+    `dataset` and `cap` are at paper scale.
+    """
+
+    engine: str
+    workloads: tuple[str, ...]
+    objectives: tuple[str, ...]
+    budget_seconds: float
+    preset: str = "default"
+    profile: str = "quick"
+    runner: RunnerName = "local"
+    strategy: str = "tpe"
+    ranges: Mapping[str, str] = field(default_factory=dict)
+    unseen: tuple[str, ...] | None = None
+    tries: int | None = None
+    seed: int = 1
+    repeat: int | None = None
+    dataset: str = "64GiB"
+    cap: str = "16GiB"
+
+    @property
+    def confirmed_beside(self) -> tuple[str, ...]:
+        """The workloads of the confirmation that the search does not see."""
+        if self.unseen is not None:
+            return tuple(name for name in self.unseen if name not in self.workloads)
+        return tuple(name for name in _CORE if name not in self.workloads)[:_UNSEEN]
+
+
+class SearchBench:
+    """What one search works with, checked: nothing of it runs."""
+
+    def __init__(
+        self, project: Project, asked: SearchRequest, *, how: SweepSettings, watch: Watch, wait: bool
+    ) -> None:
+        self.engines = catalog.discover(project, runner=asked.runner)
+        self.engine = _engine(asked, self.engines)
+        self.profile = _profile(asked, project)
+        self.objectives = parts.objectives_of(asked.objectives, engine=self.engine)
+        if asked.strategy not in STRATEGIES:
+            raise UsageError(unknown("strategy", asked.strategy, STRATEGIES), where="--strategy")
+        try:
+            cap_bytes = parse_bytes(asked.cap)
+        except ValueError as error:
+            raise UsageError(str(error), where="--cap") from None
+        self.space = spec.load_space(self.engine, project=project, cap_bytes=cap_bytes, ranges=asked.ranges)
+        self.project, self.asked, self._watch, self._wait = project, asked, watch, wait
+        self.how = replace(how, earliest=True)
+
+    @property
+    def name(self) -> str:
+        """What the search and its folder are called."""
+        return "-".join(["tune", self.asked.engine, *self.asked.workloads, self.asked.profile])
+
+    @property
+    def folder(self) -> Path:
+        """Where its report and experiments are."""
+        return self.project.reports / self.name
+
+    def in_force(self, options: Options) -> Mapping[str, object]:
+        """What the driver gets of the candidate at the profile's scale."""
+        return parts.in_force(self.engine, self.asked.preset, options, scale=self.profile.scale)
+
+    def document(
+        self, title: str, candidates: Mapping[str, Options], *, confirming: bool = False, twin: bool = False
+    ) -> dict[str, Any]:
+        """An experiment with these candidates: one repetition for a try, the profile's for a confirmation."""
+        shared: dict[str, Any] = {
+            "grid": {"dataset": [self.asked.dataset], "threads": [2]},
+            "cap": self.asked.cap,
+        }
+        if not confirming:
+            shared |= {"repetitions": 1, "loads": 1}
+        beside = self.asked.confirmed_beside if confirming else ()
+        return parts.experiment_of(
+            title=title,
+            engine=self.asked.engine,
+            preset=self.asked.preset,
+            candidates=candidates,
+            workloads=(*self.asked.workloads, *beside),
+            shared=shared,
+            twin=twin,
+        )
+
+    def planned(self, name: str, document: Mapping[str, Any], *, repeat: int | None = None) -> Plan:
+        """The experiment's plan, after it was written beside the report."""
+        path = write_yaml(self.folder / "experiments" / f"{self.name}-{name}.yaml", document)
+        request = Request(str(path), profile=self.asked.profile, runner=self.asked.runner, repeat=repeat)
+        return plan_with(self.project, request, engines=self.engines)
+
+    def measured(self, whole: Plan) -> tuple[Record, ...]:
+        """Records of the plan, of which what is stored is not measured again."""
+        with self._watch(whole) as observer:
+            return sweep(self.project, whole, how=self.how, observer=observer, wait=self._wait).records
+
+
+def _engine(asked: SearchRequest, engines: Mapping[str, Engine]) -> Engine:
+    if asked.engine not in engines:
+        raise UsageError(unknown("engine", asked.engine, list(engines)), remedy="kvdyno engines")
+    engine = engines[asked.engine]
+    if asked.preset not in engine.presets:
+        raise UsageError(unknown("preset", asked.preset, engine.presets), where="--preset")
+    return engine
+
+
+def _profile(asked: SearchRequest, project: Project) -> Profile:
+    profiles = spec.load_profiles(project)
+    if asked.profile not in profiles:
+        raise UsageError(unknown("profile", asked.profile, profiles), where="--profile")
+    return profiles[asked.profile]

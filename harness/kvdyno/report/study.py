@@ -1,0 +1,182 @@
+"""The report of a study, as one HTML file and as Markdown: a summary, then all that it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from os.path import relpath
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+from kvdyno.model.options import display_options
+from kvdyno.model.study import Change, StudyFound, Tested, Trial, Values
+from plots.units import quantity, three_digits
+
+from . import looks
+from .files import make_folder, write_text
+from .html import coded, template_text
+from .markdown import plain
+from .pictures import embedded
+
+_VERDICT_KINDS = {"confirmed": "up", "refuted": "down"}
+
+
+@dataclass(frozen=True)
+class PublishedRow:
+    """A hypothesis' step at one workload: the published ratio over the published default, and ours."""
+
+    hypothesis: str
+    workload: str
+    published: str
+    ours: str
+
+
+def write_study(found: StudyFound, *, out: Path) -> tuple[Path, Path]:
+    """Write `out`/study.html and `out`/study.md. Raises StoreError if something cannot be written."""
+    make_folder(out)
+    html, markdown = (render(found, out=out, suffix=suffix) for suffix in ("html", "md"))
+    return write_text(out / "study.html", html), write_text(out / "study.md", markdown)
+
+
+def render(found: StudyFound, *, out: Path, suffix: str) -> str:
+    """The report in one form, "html" or "md", for the folder `out`."""
+    environment = Environment(
+        loader=FunctionLoader(template_text),
+        autoescape=suffix == "html",
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(coded=coded, plain=plain)
+    environment.globals.update(
+        ratio=ratio_text,
+        values=values_text,
+        parts=parts_of,
+        number=three_digits,
+        quantity=quantity,
+        kind=lambda verdict: _VERDICT_KINDS.get(verdict, "open"),
+        share=lambda part: f"{100 * part:.3g} %",
+        shown=lambda options: display_options(found.study.engine.description, options),
+        link=lambda page: relpath(page, out),
+        pictures=pictures_of(found) if suffix == "html" else (),
+        **_words(found),
+    )
+    colours = {"colour_rules": looks.colour_rules()} if suffix == "html" else {}
+    return environment.get_template(f"study.{suffix}.j2").render(f=found, **colours)
+
+
+def _words(found: StudyFound) -> Mapping[str, Any]:
+    return {
+        "verdicts": verdict_counts(found.trials),
+        "conclusion": conclusion(found),
+        "gain": gain_sentence(found),
+        "noise": noise_sentence(found),
+        "published": published_rows(found),
+        "comparisons": comparisons,
+    }
+
+
+def comparisons(trial: Trial) -> Sequence[tuple[str, Tested]]:
+    """A trial's comparisons with their headings; one where nothing was adopted before it."""
+    pairs = [("on the default", trial.alone)]
+    if trial.best:
+        pairs.append(("on the best so far", trial.on_best))
+    return pairs
+
+
+def ratio_text(change: Any) -> str:
+    """ "1.32 (1.21 to 1.44), n = 5"; "–" without a ratio."""
+    if change.ratio is None:
+        return "–"
+    interval = "" if change.low is None else f" ({three_digits(change.low)} to {three_digits(change.high)})"
+    return f"{three_digits(change.ratio)}{interval}, n = {change.n}"
+
+
+def values_text(values: Values | None, *, mean: bool = False) -> str:
+    """The median with its interval, or the mean; "–" where nothing was measured."""
+    if values is None:
+        return "–"
+    if mean:
+        return quantity(values.mean, values.unit)
+    if values.low is None or values.high is None:
+        return quantity(values.median, values.unit)
+    ends = (quantity(end, values.unit) for end in (values.low, values.high))
+    return f"{quantity(values.median, values.unit)} ({' to '.join(ends)})"
+
+
+def parts_of(text: str) -> tuple[str, str]:
+    """A value and what follows it: ("1.32", "1.21 to 1.44, n = 5")."""
+    first, _, rest = text.partition(" (")
+    return first, rest.replace(")", "")
+
+
+def pictures_of(found: StudyFound) -> Sequence[str]:
+    """Markup of the confirmation's figures of throughput, where it drew some."""
+    if found.confirmation is None:
+        return ()
+    drawn = sorted((found.confirmation.parent / "figures").glob("throughput-*.svg"))
+    alt = "Throughput of the default, of its second copy and of the best options, by workload"
+    return [embedded(path, name=f"picture-{path.stem}", alt=alt) for path in drawn]
+
+
+def verdict_counts(trials: Sequence[Trial]) -> str:
+    """ "2 confirmed, 1 refuted, 2 undecided", over the best so far."""
+    words = [trial.on_best.verdict for trial in trials]
+    return ", ".join(f"{words.count(word)} {word}" for word in dict.fromkeys(words))
+
+
+def gain_sentence(found: StudyFound) -> str:
+    """What the best options gain, at each workload."""
+    if not found.gains:
+        return "Nothing: no hypothesis was adopted, so the start's options stay."
+    return "; ".join(f"{change.workload}: {ratio_text(change)}" for change in found.gains) + "."
+
+
+def noise_sentence(found: StudyFound) -> str:
+    """How far two copies of the default lay apart, which a gain must exceed."""
+    apart = [max(c.ratio, 1 / c.ratio) for c in found.twin if c.ratio]
+    if not apart:
+        return ""
+    return f"Two copies of the default, measured beside it, differ by up to × {three_digits(max(apart))}."
+
+
+def conclusion(found: StudyFound) -> Sequence[str]:
+    """A sentence for each hypothesis, then what is left to do."""
+    sentences = [_sentence(trial) for trial in found.trials]
+    open_ones = [t.hypothesis.id for t in found.trials if t.on_best.verdict == "undecided"]
+    if open_ones:
+        sentences.append(
+            f"Undecided are {', '.join(open_ones)}: more repetitions (--repeat) narrow the intervals."
+        )
+    return sentences
+
+
+def _sentence(trial: Trial) -> str:
+    its = trial.hypothesis
+    kept = "; its options are adopted" if trial.adopted else ""
+    alone = trial.alone.verdict
+    beside = f" (on the default alone: {alone})" if trial.best and alone != trial.on_best.verdict else ""
+    return f"{its.statement}: {trial.on_best.verdict}{beside}{kept}."
+
+
+def published_rows(found: StudyFound) -> Sequence[PublishedRow]:
+    """Published ratios to the published default beside ours to our default, where a hypothesis has a step."""
+    published = found.study.published
+    if published is None:
+        return ()
+    first = published.steps[0].throughput
+    rows = []
+    for trial in found.trials:
+        step = trial.hypothesis.published
+        changes: Mapping[str, Change] = {change.workload: change for change in trial.alone.changes}
+        if step is not None:
+            after = published.steps[step].throughput
+            rows += [_row(trial, name, after[name] / first[name], changes.get(name)) for name in after]
+    return rows
+
+
+def _row(trial: Trial, workload: str, published: float, ours: Change | None) -> PublishedRow:
+    here = ratio_text(ours) if ours else "not measured"
+    return PublishedRow(trial.hypothesis.id, workload, three_digits(published), here)

@@ -1,0 +1,64 @@
+"""Candidates of a space: drawn at random, made to fit into memory, and without options that mean nothing."""
+
+from __future__ import annotations
+
+import math
+import random
+
+from kvdyno.model.options import value_text
+from kvdyno.model.search import Dimension, Options, Space
+
+#: Numbers have so many binary digits after their first.
+_STEP_BITS = 4
+
+
+def drawn(space: Space, rng: random.Random) -> Options:
+    """A candidate with independent options; numbers that span decades are drawn by their logarithm."""
+    return fitted(space, {each.name: _draw(each, rng) for each in space.dimensions})
+
+
+def number_text(dimension: Dimension, value: float) -> str:
+    """The number as an option's text, inside the range. It is rounded to a 32nd to a 16th of itself, so that
+    nearly equal candidates are one, and sizes are round.
+    """
+    step = 2.0 ** (math.floor(math.log2(abs(value))) - _STEP_BITS) if value else 1.0
+    rounded = round(value / step) * step
+    inside = min(max(rounded, dimension.low), dimension.high)
+    return value_text(round(inside) if dimension.whole else float(f"{inside:.6g}"))
+
+
+def fitted(space: Space, options: Options) -> Options:
+    """The candidate without options that do not act, its memory scaled down to what is allowed.
+
+    What takes memory shrinks in proportion, each not below its range's end, until all fits.
+    """
+    acting = {
+        each.name: options[each.name]
+        for each in space.dimensions
+        if each.name in options and each.acts(options)
+    }
+    takers = [each for each in space.dimensions if each.memory and each.name in acting and not each.values]
+    for _ in range(len(takers) + 1):
+        taken = sum(each.memory * float(acting[each.name]) for each in takers)
+        if taken <= space.memory_bytes:
+            break
+        movable = [each for each in takers if float(acting[each.name]) > each.low]
+        shrinking = sum(each.memory * float(acting[each.name]) for each in movable)
+        share = max(0.0, (space.memory_bytes - (taken - shrinking)) / shrinking)
+        acting |= {
+            each.name: value_text(max(math.ceil(each.low), math.floor(share * float(acting[each.name]))))
+            for each in movable
+        }
+    return acting
+
+
+def _draw(dimension: Dimension, rng: random.Random) -> str:
+    if dimension.values:
+        return rng.choice(dimension.values)
+    if dimension.log:
+        return number_text(
+            dimension, math.exp(rng.uniform(math.log(dimension.low), math.log(dimension.high)))
+        )
+    if dimension.whole:
+        return value_text(rng.randint(math.ceil(dimension.low), math.floor(dimension.high)))
+    return number_text(dimension, rng.uniform(dimension.low, dimension.high))

@@ -1,0 +1,234 @@
+"""A search's experiments, and what their records show of candidates."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from kvdyno.errors import UsageError
+from kvdyno.model.axes import WORKLOAD
+from kvdyno.model.engine import Engine
+from kvdyno.model.metrics import metrics_of
+from kvdyno.model.options import parse_value, scale_value
+from kvdyno.model.record import Record
+from kvdyno.model.results import Analysis
+from kvdyno.model.search import (
+    Confirmed,
+    ConfirmedRow,
+    Objective,
+    Options,
+    Try,
+    better_ratio,
+)
+from kvdyno.model.words import unknown
+
+from .strategies import front_of
+
+DEFAULT, CANDIDATE, TWIN = "default", "candidate", "default-again"
+#: How many candidates of the front the confirmation compares.
+CHOSEN = 3
+#: Where a metric is looked for: the spans first, whose time includes work left for later.
+_PHASES = ("run", "build", "measure", "load")
+_SHORT = ("p50", "p90", "p99", "p99.9", "max", "mean")
+_BETTER = {True: "better", False: "worse"}
+
+
+def objectives_of(words: Sequence[str], *, engine: Engine) -> tuple[Objective, ...]:
+    """The objectives in words: a metric, or "read.p99" for "read.latency.p99". More throughput is better,
+    and less of everything else. Raises UsageError with the nearest one.
+    """
+    offer = metrics_of(engine)
+    known = [name for name in (offer.phases if offer else ()) if _can_be_improved(name)]
+    found = []
+    for word in words:
+        operation, _, statistic = word.partition(".")
+        metric = f"{operation}.latency.{statistic}" if statistic in _SHORT else word
+        if metric not in known:
+            raise UsageError(unknown("objective", word, known), where="--objective")
+        found.append(Objective(metric, higher=metric == "throughput"))
+    return tuple(dict.fromkeys(found))
+
+
+def _can_be_improved(metric: str) -> bool:
+    first = metric.split(".")[0]
+    return (
+        metric in ("throughput", "memory.peak_rss", "cpu.per_operation", "stall.per_write", "disk.used")
+        or ".latency." in metric
+        or first.endswith("_amplification")
+    )
+
+
+def experiment_of(
+    *,
+    title: str,
+    engine: str,
+    preset: str,
+    candidates: Mapping[str, Options],
+    workloads: Sequence[str],
+    shared: Mapping[str, Any],
+    twin: bool = False,
+) -> dict[str, Any]:
+    """Candidates by label beside the default, as an experiment's document. With `twin`, a second default."""
+    own: dict[str, Any] = {"engine": engine, "preset": preset}
+    again = [own | {"label": TWIN, "twin_of": DEFAULT}] if twin else []
+    return {
+        "title": title,
+        "engines": [
+            own | {"label": DEFAULT},
+            *again,
+            *(own | {"label": label, "options": dict(options)} for label, options in candidates.items()),
+        ],
+        "baseline": DEFAULT,
+        **shared,
+        "grid": {WORKLOAD: list(workloads), **shared["grid"]},
+        "figures": [
+            {"id": "throughput", "kind": "bars", "title": "Throughput", "metric": "throughput", "x": WORKLOAD}
+        ],
+    }
+
+
+def in_force(engine: Engine, preset: str, options: Options, *, scale: float) -> Mapping[str, object]:
+    """The values that the driver gets at a profile's scale: equal ones make candidates equal."""
+    found: dict[str, object] = {}
+    for option in engine.description.options:
+        text = {**engine.presets[preset].options, **options}.get(option.name)
+        value = parse_value(option, option.default if text is None else text)
+        found[option.name] = value if text is None else scale_value(option, value, scale=scale)
+    return found
+
+
+def tried(
+    number: int, options: Options, records: Sequence[Record], *, objectives: Sequence[Objective]
+) -> Try:
+    """What the records of a candidate and the default beside it show."""
+    seconds = seconds_of(records)
+    failed = [r for r in records if r.status != "ok" and r.point.label == CANDIDATE]
+    if failed:
+        first = failed[0]
+        why = first.failure.reason.splitlines()[0] if first.failure else ""
+        failure = f"{first.point.axes.get(WORKLOAD)}: {first.status.replace('_', ' ')}: {why}"
+        return Try(number, options, None, failure, seconds)
+    gains = [_gain(records, objective) for objective in objectives]
+    known = tuple(gain for gain in gains if gain is not None)
+    if len(known) < len(gains):
+        lacking = [o.metric for o, gain in zip(objectives, gains, strict=True) if gain is None]
+        return Try(number, options, None, f"no value of {', '.join(lacking)}", seconds)
+    return Try(number, options, known, "", seconds)
+
+
+def _gain(records: Sequence[Record], objective: Objective) -> float | None:
+    """The mean logarithm over workloads and repetitions, each candidate's value over the default's."""
+    values: dict[tuple[object, int], dict[str, float]] = {}
+    for record in records:
+        value = _metric(record, objective.metric)
+        if value is not None and value > 0:
+            place = (record.point.axes.get(WORKLOAD), record.repetition)
+            values.setdefault(place, {})[record.point.label] = value
+    logs = [
+        better_ratio(pair[CANDIDATE] / pair[DEFAULT], higher=objective.higher)
+        for pair in values.values()
+        if len(pair) == len((CANDIDATE, DEFAULT))
+    ]
+    return sum(logs) / len(logs) if logs else None
+
+
+def _metric(record: Record, metric: str) -> float | None:
+    for name in _PHASES:
+        phase = record.phase(name)
+        if phase and metric in phase.metrics:
+            return phase.metrics[metric].value
+    return None
+
+
+def seconds_of(records: Sequence[Record]) -> float:
+    """How long the sweeps that left these records took for them: from their beginning, which a sweep's id
+    holds, to the last record's end, so that loads count. Known from records alone, so a search that was
+    killed has spent what it spent.
+    """
+    ends: dict[str, str] = {}
+    for record in records:
+        ends[record.sweep_id] = max(record.ended_at, ends.get(record.sweep_id, ""))
+    begun = {each: dt.datetime.strptime(each.split("-")[0], "%Y%m%dT%H%M%S") for each in ends}
+    return sum(
+        max(0.0, (_moment(end) - begun[each].replace(tzinfo=dt.UTC)).total_seconds())
+        for each, end in ends.items()
+    )
+
+
+def _moment(text: str) -> dt.datetime:
+    return dt.datetime.fromisoformat(text).astimezone(dt.UTC)
+
+
+def chosen(trail: Sequence[Try]) -> Mapping[str, Try]:
+    """The tries that the confirmation measures again, by label: the first of the front."""
+    return {f"try-{each.number}": each for each in front_of(trail)[:CHOSEN]}
+
+
+def confirmed(
+    found: Analysis,
+    tries: Mapping[str, Try],
+    *,
+    seen: Sequence[str],
+    objectives: Sequence[Objective],
+) -> tuple[Confirmed, ...]:
+    """Each chosen candidate over the default, at all workloads of the confirmation."""
+    results = []
+    for label, each in tries.items():
+        rows = tuple(row for objective in objectives for row in _rows(found, label, objective, seen=seen))
+        first = objectives[0]
+        gains = [
+            better_ratio(row.ratio, higher=first.higher)
+            for row in rows
+            if row.metric == first.metric and not row.unseen
+        ]
+        fresh = math.exp(sum(gains) / len(gains)) if gains else None
+        searched = math.exp(each.gains[0]) if each.gains else 1.0
+        results.append(Confirmed(each.number, label, each.options, rows, searched, fresh))
+    return tuple(results)
+
+
+def _rows(found: Analysis, label: str, objective: Objective, *, seen: Sequence[str]) -> list[ConfirmedRow]:
+    table = found.ratios
+    mine = table[
+        (table["label"] == label)
+        & (table["baseline"] == DEFAULT)
+        & (table["metric"] == objective.metric)
+        & table["phase"].isin(_PHASES)
+        & table["ratio"].notna()
+    ]
+    rank = mine["phase"].map({phase: place for place, phase in enumerate(_PHASES)})
+    best = mine.assign(rank=rank).sort_values("rank").drop_duplicates(WORKLOAD)
+    return [_row(dict(row), objective, seen=seen) for _, row in best.sort_index().iterrows()]
+
+
+def _row(row: Mapping[str, Any], objective: Objective, *, seen: Sequence[str]) -> ConfirmedRow:
+    low, high = (None if pd.isna(row[end]) else float(row[end]) for end in ("low", "high"))
+    shown = row["verdict"] not in ("same", "equal", "undecided")
+    better = (row["ratio"] > 1) == objective.higher if shown else None
+    return ConfirmedRow(
+        workload=str(row[WORKLOAD]),
+        metric=objective.metric,
+        ratio=float(row["ratio"]),
+        low=low,
+        high=high,
+        n=int(row["n"]),
+        verdict=_BETTER[better] if better is not None else str(row["verdict"]),
+        better=better,
+        unseen=row[WORKLOAD] not in seen,
+    )
+
+
+def winner_of(results: Sequence[Confirmed], *, objective: Objective) -> Confirmed | None:
+    """The candidate with the largest fresh gain in the first objective that is shown to be better at one of
+    the searched workloads and worse at none. None: the default stays.
+    """
+
+    def wins(each: Confirmed) -> bool:
+        shown = [r.better for r in each.rows if r.metric == objective.metric and not r.unseen]
+        return True in shown and False not in shown
+
+    return max((each for each in results if wins(each)), key=lambda each: each.fresh or 0, default=None)

@@ -1,0 +1,112 @@
+"""Candidates and strategies, on response surfaces whose best point is known."""
+
+from __future__ import annotations
+
+import math
+import random
+import statistics
+from pathlib import Path
+
+import pytest
+from fakes.projects import make_project
+
+from kvdyno.catalog import discover
+from kvdyno.model.search import Options, Space, Try
+from kvdyno.spec import load_space
+from kvdyno.tuning.candidates import drawn, fitted
+from kvdyno.tuning.strategies import STRATEGIES, Question, front_of, importances, penalised
+
+from .surfaces import ENGINE, add_engine
+
+GIB = 1 << 30
+
+
+@pytest.fixture
+def space(tmp_path: Path) -> Space:
+    project = make_project(tmp_path)
+    add_engine(project)
+    return load_space(discover(project)[ENGINE], project=project, cap_bytes=16 * GIB)
+
+
+def gain(options: Options) -> float | None:
+    """Best at 512 MiB memtables with a cache of 4 GiB and no maps; more than 9 GiB run out of memory."""
+    memtable = int(options["write_buffer_size"])
+    cache = int(options.get("cache_size", 0))
+    if 2 * memtable + cache > 9 * GIB:
+        return None
+    found = -abs(math.log(memtable / (GIB / 2))) - 0.1 * abs(int(options["filter_bits"]) - 10)
+    return found - (abs(math.log(cache / (4 * GIB))) if cache else 3)
+
+
+def searched(space: Space, strategy: str, *, tries: int, seed: int) -> list[Try]:
+    trail: list[Try] = []
+    while len(trail) < tries:
+        options = STRATEGIES[strategy](Question(space, tuple(trail), space.start({}), seed))
+        found = gain(options)
+        trail.append(Try(len(trail) + 1, options, None if found is None else (found,)))
+    return trail
+
+
+def best(trail: list[Try]) -> float:
+    return max(one.gains[0] for one in trail if one.gains)
+
+
+def test_tpe_finds_more_than_random_draws_at_the_same_budget(space: Space) -> None:
+    seeds = range(5)
+    by_tpe = [best(searched(space, "tpe", tries=30, seed=seed)) for seed in seeds]
+    at_random = [best(searched(space, "random", tries=30, seed=seed)) for seed in seeds]
+    assert statistics.mean(by_tpe) >= statistics.mean(at_random)
+
+
+def test_a_sweep_changes_one_option_of_the_best_at_a_time(space: Space) -> None:
+    trail = searched(space, "sweep", tries=12, seed=1)
+    first, second = trail[0].options, trail[1].options
+    assert sum(first.get(name) != second.get(name) for name in {*first, *second}) == 1
+    assert best(trail) > best(trail[:1])
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_the_same_trail_gives_the_same_candidate(space: Space, strategy: str) -> None:
+    assert searched(space, strategy, tries=14, seed=3) == searched(space, strategy, tries=14, seed=3)
+
+
+def test_a_search_goes_on_from_a_trail_as_if_it_was_never_stopped(space: Space) -> None:
+    whole = searched(space, "tpe", tries=14, seed=3)
+    again = STRATEGIES["tpe"](Question(space, tuple(whole[:13]), space.start({}), 3))
+    assert again == whole[13].options
+
+
+def test_candidates_fit_into_memory_and_name_only_options_that_act(space: Space) -> None:
+    rng = random.Random(5)
+    for _ in range(300):
+        options = drawn(space, rng)
+        taken = 2 * int(options["write_buffer_size"]) + int(options.get("cache_size", 0))
+        assert taken <= space.memory_bytes
+        assert ("cache_size" in options) == (options["mapped_files"] == "0")
+
+
+def test_what_takes_too_much_memory_shrinks_in_proportion(space: Space) -> None:
+    asked = {"write_buffer_size": str(GIB), "cache_size": str(16 * GIB), "mapped_files": "0"}
+    found = fitted(space, asked)
+    taken = 2 * int(found["write_buffer_size"]) + int(found["cache_size"])
+    assert taken == pytest.approx(space.memory_bytes, rel=0.001)
+    assert int(found["cache_size"]) / int(found["write_buffer_size"]) == pytest.approx(16, rel=0.001)
+
+
+def test_a_failed_try_counts_as_worse_than_all_that_were_measured() -> None:
+    trail = [Try(1, {}, (0.5, -1.0)), Try(2, {}, None, "out of memory"), Try(3, {}, (0.1, 0.2))]
+    (_, first), (_, failed), (_, third) = penalised(trail)
+    assert all(gain < min(pair) for gain, pair in zip(failed, zip(first, third, strict=True), strict=True))
+    assert penalised([Try(1, {}, None, "crash")]) == []
+
+
+def test_the_front_holds_what_no_other_try_beats_in_every_objective() -> None:
+    trail = [Try(1, {}, (0.1, 0.9)), Try(2, {}, (0.5, 0.5)), Try(3, {}, (0.4, 0.4)), Try(4, {}, None)]
+    assert [one.number for one in front_of(trail)] == [2, 1]
+
+
+def test_importances_rank_the_option_that_matters_first(space: Space) -> None:
+    rng = random.Random(2)
+    options = [drawn(space, rng) for _ in range(60)]
+    trail = [Try(n, each, (float(each["filter_bits"]),)) for n, each in enumerate(options, 1)]
+    assert next(iter(importances(space, trail, objective=0))) == "filter_bits"
