@@ -51,9 +51,9 @@ TableKind = Literal["estimates", "percentiles", "series", "timeline"]
 
 @dataclass(frozen=True)
 class Sheet:
-    """What a figure is drawn for, in inches: `width` of several panels, `alone` of one, `panel_height` of a row
-    of panels, `tallest` of all rows together. `columns` are the numbers of panels that may stand side by side,
-    `letters` is the size of letters as a share of the screen's.
+    """What a figure is drawn for, in inches: `width` of several panels, `alone` of one, `panel_height` of a
+    row of panels, `tallest` of all rows together. `columns` are the numbers of panels that may stand side by
+    side, `letters` is the size of letters as a share of the screen's.
     """
 
     width: float

@@ -342,7 +342,7 @@ def absence(
     for spot, status in zip(spots[missing], rows["status"][missing], strict=True):
         text = axes.annotate(
             f"× {status_text(status)}", (spot, 0), xycoords=axes.get_xaxis_transform(),
-            xytext=(-aside, 3), textcoords="offset points", rotation=90, ha="center", va="bottom", fontsize=small(),
-            color=colour, zorder=5,
+            xytext=(-aside, 3), textcoords="offset points", rotation=90, ha="center", va="bottom",
+            fontsize=small(), color=colour, zorder=5,
         )  # fmt: skip
         text.set_path_effects([withStroke(linewidth=2.5, foreground=PAPER)])
