@@ -5,7 +5,6 @@ The YAML form is described in docs/formats.md.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal
@@ -14,7 +13,7 @@ from pydantic import ConfigDict, Field, StringConstraints, model_validator
 
 from .engine import Frozen
 from .experiment import Experiment
-from .results import Analysis
+from .results import GRAVE, Analysis, Caution
 
 FILE = "paper.yaml"
 
@@ -63,7 +62,7 @@ class Paper(_Written):
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure, drawn for a paper; `wide`: it spans both columns."""
+    """A figure, drawn for a paper: `file` below the paper's folder; `wide`: it spans both columns."""
 
     id: str
     title: str
@@ -95,20 +94,26 @@ class PaperTable:
 
 @dataclass(frozen=True)
 class Setting:
-    """An option in which contenders of one engine differ: its value for each label, "–" where it has none."""
+    """An option in which contenders of one engine differ: label and value of each, "–" where it has none."""
 
     engine: str
     name: str
-    values: Mapping[str, str]
+    values: tuple[tuple[str, str], ...]
+
+    @property
+    def text(self) -> str:
+        """ "evendb 8.0 GiB, chunkstore auto"."""
+        return ", ".join(f"{label} {value}" for label, value in self.values)
 
 
 @dataclass(frozen=True)
 class Chapter:
     """What a paper shows of one experiment. Texts are plain; nothing is LaTeX yet.
 
-    `overall` has a sentence for each contender's mean, `left_out` one for each figure and table that no
-    record has values for. `missing` names each point without a run that ended well, and why. `notes` are what
-    a reader must know of where the records are from, `commands` measure them again.
+    `machines` are hosts in a phrase each, `facts` all that is known of the first, by name. `overall` has a
+    sentence for each contender's mean, `left_out` one for each figure and table that no record has values
+    for. `missing` names each point without a run that ended well, and why. `notes` are what a reader must
+    know of where the records are from.
     """
 
     experiment: Experiment
@@ -116,6 +121,7 @@ class Chapter:
     pictures: tuple[Picture, ...]
     tables: tuple[PaperTable, ...]
     machines: tuple[str, ...]
+    facts: tuple[tuple[str, str], ...]
     confinements: tuple[str, ...]
     settings: tuple[Setting, ...]
     overall: tuple[str, ...]
@@ -123,12 +129,21 @@ class Chapter:
     left_out: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    commands: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
         """The experiment's."""
         return self.experiment.name
+
+    @property
+    def sweeps(self) -> tuple[str, ...]:
+        """The sweeps that the records are from."""
+        return tuple(dict.fromkeys(map(str, self.analysis.runs["sweep_id"])))
+
+    @property
+    def grave(self) -> tuple[Caution, ...]:
+        """The cautions that put the comparison itself in doubt."""
+        return tuple(caution for caution in self.analysis.cautions if caution.kind in GRAVE)
 
 
 @dataclass(frozen=True)

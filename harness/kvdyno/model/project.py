@@ -78,6 +78,16 @@ class Project:
         return self.root / "results"
 
     @property
+    def papers(self) -> Path:
+        """Papers as LaTeX and PDF, made from records; not in git."""
+        return self.results / "papers"
+
+    @property
+    def paper_texts(self) -> Path:
+        """A folder for each paper, and base/ for what all share."""
+        return self.root / "paper"
+
+    @property
     def reports(self) -> Path:
         """Made from records; can be deleted."""
         return self.results / "reports"

@@ -10,6 +10,7 @@ from .bundles import Imported, export_bundle, import_bundle
 from .committed import derive, documents, origins
 from .conclusions import analyse, compare, earlier, fill_prose, query, summarise, write_report
 from .machine import clean, examine
+from .papers import read_paper, write_paper
 from .planning import Request, demand_memory, make_plan
 from .publishing import Publication, publish
 from .recorded import Recorded, find_recorded
@@ -49,11 +50,13 @@ __all__ = [
     "plan_again",
     "publish",
     "query",
+    "read_paper",
     "remaining",
     "rerun",
     "reusable",
     "stored",
     "summarise",
     "sweep",
+    "write_paper",
     "write_report",
 ]

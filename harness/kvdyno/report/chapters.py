@@ -14,7 +14,7 @@ from plots.units import axis_text, status_text
 
 from .absence import absences
 from .figures import check_figures, compose
-from .made import confinement_text, differing_options, machine_text, when_text
+from .made import confinement_text, differing_options, flat_facts, machine_text, when_text
 from .summary import overall_sentences
 from .tables import Cell, Grid, build_grid, heading, unit_note
 
@@ -24,15 +24,15 @@ def make_chapter(
     experiment: Experiment,
     *,
     folder: Path,
+    inside: Path,
     notes: Sequence[str] = (),
-    commands: Sequence[str] = (),
 ) -> Chapter:
-    """The chapter of an experiment; its figures are drawn into `folder` as <id>.pdf.
+    """The chapter of an experiment; its figures are drawn as `folder`/`inside`/<id>.pdf.
 
     Raises StoreError if a figure cannot be written, SpecError if its kind or option is unknown.
     """
     check_figures(experiment.figures)
-    drawn = [_picture(spec, analysis, folder) for spec in experiment.figures]
+    drawn = [_picture(spec, analysis, folder, inside) for spec in experiment.figures]
     built = [build_grid(spec, analysis) for spec in experiment.tables]
     return Chapter(
         experiment=experiment,
@@ -40,6 +40,7 @@ def make_chapter(
         pictures=tuple(picture for picture in drawn if picture),
         tables=tuple(paper_table(grid) for grid in built if grid),
         machines=tuple(map(machine_text, analysis.machines)),
+        facts=tuple(flat_facts(analysis.machines[0].facts)),
         confinements=tuple(map(confinement_text, analysis.confinements)),
         settings=tuple(_settings(analysis)),
         overall=overall_sentences(analysis),
@@ -47,21 +48,20 @@ def make_chapter(
         left_out=absences(experiment, figures=drawn, tables=built),
         missing=tuple(_missing(analysis)),
         notes=tuple(notes),
-        commands=tuple(commands),
     )
 
 
-def _picture(spec: FigureSpec, analysis: Analysis, folder: Path) -> Picture | None:
+def _picture(spec: FigureSpec, analysis: Analysis, folder: Path, inside: Path) -> Picture | None:
     composed = compose(spec, analysis, sheet=plots.COLUMNS)
     if composed is None:
         return None
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        file = plots.save_pdf(composed.figure, folder / spec.id)
+        (folder / inside).mkdir(parents=True, exist_ok=True)
+        file = plots.save_pdf(composed.figure, folder / inside / spec.id)
     except OSError as error:
         raise StoreError(f"cannot write figure {spec.id!r}: {error.strerror}", where=str(folder)) from error
     wide = composed.figure.get_figwidth() > plots.COLUMNS.alone
-    return Picture(spec.id, composed.title, composed.caption, file, wide)
+    return Picture(spec.id, composed.title, composed.caption, file.relative_to(folder), wide)
 
 
 def paper_table(grid: Grid) -> PaperTable:
@@ -88,7 +88,7 @@ def _settings(analysis: Analysis) -> Iterator[Setting]:
     for differing in differing_options(analysis.contenders):
         for option in differing.options:
             texts = (value if value is not None else "–" for value in option.values)
-            yield Setting(differing.engine, option.name, dict(zip(differing.labels, texts, strict=True)))
+            yield Setting(differing.engine, option.name, tuple(zip(differing.labels, texts, strict=True)))
 
 
 def _missing(analysis: Analysis) -> Iterator[str]:

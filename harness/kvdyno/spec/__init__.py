@@ -2,6 +2,7 @@
 
 from .load import ExperimentSummary, engines_named, experiment_name, list_experiments, load_experiment
 from .origins import read_origin
+from .papers import list_papers, paper_file, read_paper
 from .profiles import load_profiles
 
 __all__ = [
@@ -9,7 +10,10 @@ __all__ = [
     "engines_named",
     "experiment_name",
     "list_experiments",
+    "list_papers",
     "load_experiment",
     "load_profiles",
+    "paper_file",
     "read_origin",
+    "read_paper",
 ]
