@@ -107,12 +107,20 @@ class Setting:
 
 
 @dataclass(frozen=True)
+class Missing:
+    """Points of a plan without a run that ended well, and why: "no run", or how their runs ended."""
+
+    reason: str
+    points: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Chapter:
     """What a paper shows of one experiment. Texts are plain; nothing is LaTeX yet.
 
     `machines` are hosts in a phrase each, `facts` all that is known of the first, by name. `overall` has a
     sentence for each contender's mean, `left_out` one for each figure and table that no record has values
-    for. `missing` names each point without a run that ended well, and why. `notes` are what a reader must
+    for. `notes` are what a reader must
     know of where the records are from.
     """
 
@@ -127,7 +135,7 @@ class Chapter:
     overall: tuple[str, ...]
     when: str
     left_out: tuple[str, ...] = ()
-    missing: tuple[str, ...] = ()
+    missing: tuple[Missing, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property

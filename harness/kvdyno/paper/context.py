@@ -23,6 +23,9 @@ from .templates import Tex, tex
 
 T = TypeVar("T")
 
+#: Behind these a name may break, and after so many letters without one.
+_BREAKS, _UNBROKEN = " _-./=,:@", 16
+
 
 class Context:
     """The functions of one rendering. Figures and tables that the text has not placed follow it (`rest`)."""
@@ -40,7 +43,7 @@ class Context:
             "value": self.value, "ratio": self.ratio, "mean": self.mean, "fact": self.fact,
             "claim": self.claim, "claims": self.claims, "judged": self.judged,
             "figure": self.figure, "table": self.table, "see": self.see, "rest": self.rest,
-            "long_tables": self.long_tables, "points": self.points, "code": code, "lacking": self.lacking,
+            "long_tables": self.long_tables, "points": self.points, "code": code, "prose": prose, "hosts": self.hosts, "lacking": self.lacking,
             "is_measured": self._chapters.__contains__, "chapters_of": self.chapters_of,
             "absences_of": self.absences_of, "floor_text": floor_text,
             "commits": self.commits, "claim_points": self.claim_points,
@@ -197,6 +200,13 @@ class Context:
         table = claims_table(judged)
         return long_table(table, "tab:claimpoints") if table else numbers.NOT_MEASURED
 
+    def hosts(self) -> tuple[Chapter, ...]:
+        """For each host the first experiment that it measured."""
+        found: dict[str, Chapter] = {}
+        for chapter in self._chapters.values():
+            found.setdefault(chapter.analysis.machines[0].host_id, chapter)
+        return tuple(found.values())
+
     def commits(self) -> tuple[str, ...]:
         """The commits that measured, in full."""
         machines = (m for chapter in self._chapters.values() for m in chapter.analysis.machines)
@@ -237,9 +247,18 @@ def floor_text(floor: NoiseFloor) -> str:
 
 
 def code(text: object) -> Tex:
-    """A name or a command in type of one width, which may break behind its signs."""
-    broken = "".join(f"{tex(c)}\\allowbreak{{}}" if c in "_-./=,:@" else str(tex(c)) for c in str(text))
-    return Tex(rf"\texttt{{{broken}}}")
+    """A name or a command in type of one width, which may break behind its signs, and long ones anywhere."""
+    broken, run = [], 0
+    for character in str(text):
+        run = 0 if character in _BREAKS else run + 1
+        broken.append(tex(character) + (r"\allowbreak{}" if run % _UNBROKEN == 0 else ""))
+    return Tex(rf"\texttt{{{''.join(broken)}}}")
+
+
+def prose(text: str) -> Tex:
+    """Text of an experiment's file: names between backticks in type of one width."""
+    pieces = " ".join(text.split()).split("`")
+    return Tex("".join(code(piece) if place % 2 else tex(piece) for place, piece in enumerate(pieces)))
 
 
 def _picture(picture: Picture, label: str) -> Tex:

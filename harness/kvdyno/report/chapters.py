@@ -8,7 +8,7 @@ from pathlib import Path
 import plots
 from kvdyno.errors import StoreError
 from kvdyno.model.experiment import Experiment, FigureSpec
-from kvdyno.model.papers import Chapter, PaperCell, PaperTable, Picture, Setting
+from kvdyno.model.papers import Chapter, Missing, PaperCell, PaperTable, Picture, Setting
 from kvdyno.model.results import Analysis
 from plots.units import axis_text, status_text
 
@@ -46,7 +46,7 @@ def make_chapter(
         overall=overall_sentences(analysis),
         when=when_text(analysis),
         left_out=absences(experiment, figures=drawn, tables=built),
-        missing=tuple(_missing(analysis)),
+        missing=_missing(analysis),
         notes=tuple(notes),
     )
 
@@ -91,20 +91,18 @@ def _settings(analysis: Analysis) -> Iterator[Setting]:
             yield Setting(differing.engine, option.name, tuple(zip(differing.labels, texts, strict=True)))
 
 
-def _missing(analysis: Analysis) -> Iterator[str]:
-    """Each point of the plan without a run that ended well, with the reason."""
-    names = ["label", *analysis.axis_names]
-    units = analysis.units
-
-    def key(row: dict[str, object]) -> tuple[str, ...]:
-        return tuple(axis_text(row[name], units.get(name, "")) for name in names)
-
-    runs = analysis.frame.drop_duplicates("run_id").to_dict("records")
+def _missing(analysis: Analysis) -> tuple[Missing, ...]:
+    """The points of the plan without a run that ended well, by the reason; only axes that vary name them."""
+    every = ("label", *analysis.axis_names)
+    runs = analysis.frame.drop_duplicates("run_id")
     ended: dict[tuple[str, ...], list[str]] = {}
-    for run in runs:
-        ended.setdefault(key({str(k): v for k, v in run.items()}), []).append(str(run["status"]))
+    for run in runs.to_dict("records"):
+        ended.setdefault(tuple(str(run[name]) for name in every), []).append(str(run["status"]))
+    found: dict[str, list[str]] = {}
     for point in analysis.planned.to_dict("records"):
-        place = key({str(k): v for k, v in point.items()})
-        statuses = ended.get(place, [])
+        statuses = ended.get(tuple(str(point[name]) for name in every), [])
         if "ok" not in statuses:
-            yield f"{' '.join(place)}: {status_text(statuses[0]) if statuses else 'no run'}"
+            reason = status_text(statuses[0]) if statuses else "no run"
+            texts = (axis_text(point[axis.name], axis.unit) for axis in analysis.varying)
+            found.setdefault(reason, []).append(" ".join((str(point["label"]), *texts)))
+    return tuple(Missing(reason, tuple(points)) for reason, points in found.items())
