@@ -23,7 +23,7 @@ _ENDINGS: Mapping[ClaimVerdict, str] = {
     "supported": "This holds here",
     "contradicted": "The records contradict this",
     "undecided": "The records leave this undecided",
-    "not measured": "This was not measured",
+    "not measured": "This was",
 }
 _FEW = 3  # points whose values a sentence lists
 
@@ -67,7 +67,7 @@ class Judged:
         text = tex(claim.text.rstrip("."))
         ending = _ENDINGS[claim.verdict]
         if claim.verdict == "not measured":
-            return Tex(f"{text}. {ending}: {NOT_MEASURED}.")
+            return Tex(f"{text}. {ending} {NOT_MEASURED}.")
         values = "; ".join(self._placed(point) for point in claim.points[:_FEW])
         listed = values if len(claim.points) <= _FEW else self.measured
         why = f" ({tex(claim.why)})" if claim.why and claim.verdict == "undecided" else ""

@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 
 from kvdyno.errors import SpecError
 from kvdyno.model.papers import Absence, Chapter, PaperTable, Picture, Section
-from kvdyno.model.results import NoiseFloor
 from kvdyno.model.words import unknown
 from plots.units import axis_text, quantity
 
@@ -20,11 +19,9 @@ from .claims import Judged, chosen
 from .points import claims_table, points_table
 from .tables import is_long, long_table, place_table
 from .templates import Tex, tex
+from .texts import code, floor_text, prose
 
 T = TypeVar("T")
-
-#: Behind these a name may break, and after so many letters without one.
-_BREAKS, _UNBROKEN = " _-./=,:@", 16
 
 
 class Context:
@@ -39,15 +36,13 @@ class Context:
     @property
     def functions(self) -> Mapping[str, Callable[..., object]]:
         """By the names that templates use."""
-        return {
-            "value": self.value, "ratio": self.ratio, "mean": self.mean, "fact": self.fact,
-            "claim": self.claim, "claims": self.claims, "judged": self.judged,
-            "figure": self.figure, "table": self.table, "see": self.see, "rest": self.rest,
-            "long_tables": self.long_tables, "points": self.points, "code": code, "prose": prose, "hosts": self.hosts, "lacking": self.lacking,
-            "is_measured": self._chapters.__contains__, "chapters_of": self.chapters_of,
-            "absences_of": self.absences_of, "floor_text": floor_text,
-            "commits": self.commits, "claim_points": self.claim_points,
-        }  # fmt: skip
+        methods = (
+            *(self.value, self.ratio, self.mean, self.fact, self.claim, self.claims, self.judged),
+            *(self.figure, self.table, self.see, self.rest, self.long_tables, self.points),
+            *(self.claim_points, self.hosts, self.commits, self.lacking, self.chapters_of, self.absences_of),
+        )
+        functions: tuple[Callable[..., object], ...] = (*methods, code, prose, floor_text)
+        return {function.__name__: function for function in functions}
 
     def lacking(self) -> tuple[str, ...]:
         """What the paper has no number for, in the order of the text."""
@@ -239,26 +234,6 @@ class Context:
             self._lacking[what] = None
             return numbers.NOT_MEASURED
         return found
-
-
-def floor_text(floor: NoiseFloor) -> str:
-    """A host's noise floor: "3.1 % (a), 4.0 % (c)"."""
-    return ", ".join(f"{100 * effect:.2g} % ({workload})" for workload, effect in floor.effects.items())
-
-
-def code(text: object) -> Tex:
-    """A name or a command in type of one width, which may break behind its signs, and long ones anywhere."""
-    broken, run = [], 0
-    for character in str(text):
-        run = 0 if character in _BREAKS else run + 1
-        broken.append(tex(character) + (r"\allowbreak{}" if run % _UNBROKEN == 0 else ""))
-    return Tex(rf"\texttt{{{''.join(broken)}}}")
-
-
-def prose(text: str) -> Tex:
-    """Text of an experiment's file: names between backticks in type of one width."""
-    pieces = " ".join(text.split()).split("`")
-    return Tex("".join(code(piece) if place % 2 else tex(piece) for place, piece in enumerate(pieces)))
 
 
 def _picture(picture: Picture, label: str) -> Tex:

@@ -50,7 +50,8 @@ def kept_together(text: str) -> Tex:
     joined = [words[0]]
     for before, word in itertools.pairwise(words):
         ends_number = before.lstrip("(").replace(".", "").isdigit()
-        joined.append(("~" if ends_number and word not in ("to", "times") else " ") + word)
+        is_unit = ends_number and not word.startswith("(") and word not in ("to", "times")
+        joined.append(("~" if is_unit else " ") + word)
     return Tex("".join(joined))
 
 
