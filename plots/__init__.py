@@ -6,7 +6,8 @@ the form of each (a literal: experiments are checked without importing it), `TAB
 
 - "estimates": one row per point and metric: the columns that the binding names, `part` and `measure` (what
   the metric is called among the figure's metrics, and alone), `value`, `unit`, `low`, `high` (NaN where
-  there is no interval), `n`, and `status` ("ok", or why there is no value, which is then NaN);
+  there is no interval), `n`, and `status` ("ok", or why there is no value, which is then NaN); where numbers
+  of a document stand beside, also `published` (NaN where there is none);
 - "percentiles": the binding's columns, `percentile` (0..100), `value`, `n`;
 - "series": the binding's columns, `run` (what one line belongs to), `elapsed` (s), `value`;
 - "timeline": the binding's columns, `layer` ("value", or the kind of an event), `elapsed` (s since the phase
@@ -78,7 +79,8 @@ class Binding:
     by colour, all of them in the legend), and what gets axes of its own. `label` and `unit` name the value,
     `reference` is one to compare it with. `units` are the columns' own ("byte", "s"). `contenders` fixes
     order and colours: a value of the first series column has the same colour in every figure that names the
-    same contenders in the same order. `sheet` is what the figure is drawn for.
+    same contenders in the same order. `published` is what the legend calls numbers of a document, hollow
+    marks; "" if there are none. `sheet` is what the figure is drawn for.
     """
 
     title: str = ""
@@ -93,6 +95,7 @@ class Binding:
     caption: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
     sheet: Sheet = SCREEN
+    published: str = ""
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ def draw(table: pd.DataFrame, binding: Binding) -> Figure:
         draw_panel(axes, rows, binding, looks, handles, log=log)
     shown = [scales.scaled(axes, scales.extent(rows), binding.unit) for axes, rows in panels]
     scales.value_axes(shown, binding, log=log, from_zero=True)
-    return style.finish(figure, binding, handles)
+    return style.finish(figure, binding, handles | style.published_handle(binding))
 
 
 def draw_panel(
@@ -64,6 +64,7 @@ def draw_panel(
         handles.setdefault(look.name, mark)
         style.intervals(axes, spots, mine)
         style.absence(axes, spots, mine, colour=look.colour)
+        style.published(axes, spots, mine, look, log=log)
     unit = binding.units.get(binding.x or "", "")
     axes.set_xticks(range(len(groups)), [axis_text(v, unit) if binding.x else "" for v in groups])
     axes.tick_params(axis="x", length=0)

@@ -38,17 +38,17 @@ def draw(table: pd.DataFrame, binding: Binding) -> Figure:
         places = _x_axis(axes, rows, binding)
         for key, look in looks.items():
             mine = style.rows_of(rows, binding.series, key)
-            line = _line(axes, mine, [places[v] for v in mine[binding.x]], look)
+            line = _line(axes, mine, [places[v] for v in mine[binding.x]], look, log=log)
             handles.setdefault(look.name, line)
         # A place where no series has a value is shown, too: its reason stands there.
         axes.update_datalim([(place, 0) for place in places.values()], updatey=False)
         axes.autoscale_view(scaley=False)
     shown = [scales.scaled(axes, scales.extent(rows), binding.unit) for axes, rows in panels]
     scales.value_axes(shown, binding, log=log, from_zero=True)
-    return style.finish(figure, binding, handles)
+    return style.finish(figure, binding, handles | style.published_handle(binding))
 
 
-def _line(axes: Axes, rows: pd.DataFrame, spots: list[float], look: style.Look) -> Line2D:
+def _line(axes: Axes, rows: pd.DataFrame, spots: list[float], look: style.Look, *, log: bool) -> Line2D:
     order = np.argsort(spots)
     rows, x = rows.iloc[order], np.asarray(spots, dtype=float)[order]
     (line,) = axes.plot(
@@ -57,6 +57,7 @@ def _line(axes: Axes, rows: pd.DataFrame, spots: list[float], look: style.Look) 
     )  # fmt: skip
     style.intervals(axes, x, rows, colour=look.colour)
     style.absence(axes, x, rows, colour=look.colour, aside=7)
+    style.published(axes, x, rows, look, log=log)
     return line
 
 

@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, MultipleLocator, NullLocator
 
 from . import Binding
-from .style import QUIET
+from .style import PUBLISHED, QUIET
 from .units import scale_for, three_digits
 
 #: From this largest / smallest value of a panel on, a figure is logarithmic: on a scale from zero, the
@@ -42,8 +42,9 @@ def scaled(axes: Axes, values: Iterable[float], unit: str, measure: str = "") ->
 
 
 def extent(rows: pd.DataFrame) -> list[float]:
-    """The values of a panel's rows, and the ends of their intervals."""
-    return [float(v) for name in ("value", "low", "high") for v in rows[name]]
+    """The values of a panel's rows, the ends of their intervals, and published ones beside them."""
+    columns = [name for name in ("value", "low", "high", PUBLISHED) if name in rows]
+    return [float(v) for name in columns for v in rows[name]]
 
 
 def logarithmic(panels: Iterable[pd.DataFrame], binding: Binding) -> bool:

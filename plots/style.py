@@ -21,6 +21,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 from numpy.typing import NDArray
 
@@ -89,6 +90,10 @@ _SMALL = 7 / 8.5
 #: How the ids of title and caption begin in an SVG; "-" and the height in points follow. A page that has both
 #: as text leaves them out of its picture.
 TITLE_ID, CAPTION_ID = "title", "caption"
+
+
+#: The column of numbers of a document.
+PUBLISHED = "published"
 
 
 @dataclass(frozen=True)
@@ -269,6 +274,31 @@ def intervals(axes: Axes, spots: NDArray[np.float64], rows: pd.DataFrame, *, col
         spots[known], value, yerr=[value - low, high - value],
         fmt="none", ecolor=colour, elinewidth=0.9, capsize=2,
     )  # fmt: skip
+
+
+def published(axes: Axes, spots: NDArray[np.float64], rows: pd.DataFrame, look: Look, *, log: bool) -> None:
+    """Hollow marks in the series' colour where a document has a number (above zero, if `log`)."""
+    if PUBLISHED not in rows:
+        return
+    values = rows[PUBLISHED].to_numpy(dtype=float)
+    known = np.isfinite(values) & ((values > 0) | (not log))
+    _hollow(axes, spots[known], values[known], look.colour, look.marker)
+
+
+def published_handle(binding: Binding) -> dict[str, Line2D]:
+    """The legend's entry for hollow marks, where the figure has them."""
+    hollow = Line2D([], [], linestyle="", marker=MARKERS[0], markersize=7, markerfacecolor="none", color=INK)
+    return {binding.published: hollow} if binding.published else {}
+
+
+def _hollow(
+    axes: Axes, spots: NDArray[np.float64], values: NDArray[np.float64], colour: str, marker: str
+) -> None:
+    for width, edge, above in ((2.6, PAPER, 5), (1.2, colour, 6)):  # a rim of paper, to be seen on bars, too
+        axes.plot(
+            spots, values, linestyle="", marker=marker, markersize=7, markerfacecolor="none",
+            markeredgecolor=edge, markeredgewidth=width, zorder=above,
+        )  # fmt: skip
 
 
 def finish(figure: Figure, binding: Binding, handles: Mapping[str, Any]) -> Figure:

@@ -30,6 +30,7 @@ from .frame import axes_of, label_of, latest, tidy
 from .gauges import machine_cautions
 from .judged import evidence as evidence_for
 from .judged import judge
+from .overlays import beside
 from .pairs import all_pairs
 from .twins import noise_floors, noise_notes
 
@@ -108,6 +109,13 @@ def analyse(
         percentiles=percentiles,
         series=series,
         events=events,
+        published=beside(
+            (*experiment.figures, *experiment.tables),
+            experiment.published,
+            planned=planned,
+            ratios=ratios.points,
+            axes=axes,
+        ),
         claims=judge_claims(experiment.claims, evidence=evidence, axes=names),
         failures=facts.failures(used, units=units),
         cautions=(

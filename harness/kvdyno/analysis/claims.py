@@ -19,32 +19,17 @@ exactly if the 95 % interval lies inside its bounds (the logic of interval tests
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
-import pandas as pd
+from kvdyno.model.experiment import ClaimSpec
+from kvdyno.model.results import ClaimPoint, ClaimResult, ClaimVerdict
 
-from kvdyno.model.experiment import AxisValue, ClaimSpec
-from kvdyno.model.results import ClaimPoint, ClaimResult, ClaimVerdict, resolve_label
+from .evidence import Evidence, measured
+from .verdicts import LEVEL, holm
 
-from .verdicts import LEVEL, holm, one_sided
-
-#: Why the numbers of a point (its axes) cannot be trusted; "" if they can.
-Doubts = Callable[[Mapping[str, AxisValue]], str]
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """What a claim is judged by: rows of `Analysis.estimates` and of ratios (`Analysis.ratios`, or those of
-    along.py) restricted to its `where`, and how many points it covers: with points missing, nothing is shown
-    of every point.
-    """
-
-    estimates: pd.DataFrame
-    ratios: pd.DataFrame
-    planned: int
-    doubts: Doubts
+_MEASURE = "measure the points that are missing: the sweep resumes"
+_ON_THE_BOUND = "no number of repetitions that is worth it: a value lies on its bound"
 
 
 def judge_claims(
@@ -52,88 +37,15 @@ def judge_claims(
 ) -> tuple[ClaimResult, ...]:
     """The verdicts on all claims of a report."""
     found = [
-        _Judged(_measured(spec, seen, axes), planned=seen.planned, some=spec.holds_at == "some")
+        _Judged(
+            measured(spec, seen, axes, among=len(specs)), planned=seen.planned, some=spec.holds_at == "some"
+        )
         for spec, seen in zip(specs, evidence, strict=True)
     ]
     adjusted = holm([min(each.p_inside, each.p_outside) for each in found])
     return tuple(
         each.concluded(float(p), alone=len(found) == 1) for each, p in zip(found, adjusted, strict=True)
     )
-
-
-def _measured(spec: ClaimSpec, seen: Evidence, axes: Sequence[str]) -> ClaimResult:
-    """The claim with its points, not yet judged."""
-    table, value = seen.estimates, "median"
-    if spec.relative_to is not None or spec.along:
-        table, value = seen.ratios, "ratio"
-        table = table[table["baseline"] == resolve_label(spec.relative_to or spec.engine, seen.estimates)]
-    table = table[table["label"] == resolve_label(spec.engine, seen.estimates)]
-    table = table[(table["metric"] == spec.metric) & (table["phase"] == spec.phase)]
-    rows = [{str(name): cell for name, cell in row.items()} for row in table.to_dict("records")]
-    points = tuple(_point(row, value=value, axes=axes, spec=spec, doubts=seen.doubts) for row in rows)
-    unit = "ratio" if value == "ratio" else (str(table["unit"].iloc[0]) if len(table) else "")
-    return ClaimResult(
-        id=spec.id,
-        text=spec.text,
-        source=spec.source,
-        expected=_bounds_text(spec),
-        unit=unit,
-        verdict="undecided",
-        why="",
-        points=points,
-    )
-
-
-def _point(
-    row: Mapping[str, Any], *, value: str, axes: Sequence[str], spec: ClaimSpec, doubts: Doubts
-) -> ClaimPoint:
-    place = {name: _axis_value(row[name]) for name in axes if name not in spec.along}
-    doubt = doubts(place)
-    if row.get("kind") == "difference":
-        doubt = "a value is 0, so there is no ratio"
-    elif not row.get("paired", True):
-        doubt = doubt or f"the {'values' if spec.along else 'engines'} were measured in different sweeps"
-    low, high = (None if pd.isna(row[end]) else float(row[end]) for end in ("low", "high"))
-    p_inside, p_outside = _tests(row, spec=spec) if not doubt and low is not None else (None, None)
-    return ClaimPoint(
-        axes=place,
-        value=float(row[value]),
-        low=low,
-        high=high,
-        n=int(row["n"]),
-        verdict=_point_verdict(p_inside, p_outside),
-        doubt=doubt,
-        p_inside=p_inside,
-        p_outside=p_outside,
-    )
-
-
-def _tests(row: Mapping[str, Any], *, spec: ClaimSpec) -> tuple[float, float]:
-    """p-values of "not inside the bounds" and "not outside of them"."""
-    log = row["kind"] == "ratio" if "kind" in row else row["smallest"] > 0
-    mean, error, freedom = row["mean"], row["error"], row["freedom"]
-    not_above, not_below, outside = 0.0, 0.0, [1.0]
-    if spec.at_least is not None:
-        above = mean - _scaled(spec.at_least, log)
-        not_above = one_sided(above, error, freedom, at_zero=0)
-        outside.append(one_sided(-above, error, freedom, at_zero=1))
-    if spec.at_most is not None:
-        below = _scaled(spec.at_most, log) - mean
-        not_below = one_sided(below, error, freedom, at_zero=0)
-        outside.append(one_sided(-below, error, freedom, at_zero=1))
-    return min(1.0, 2 * max(not_above, not_below)), min(1.0, 2 * min(outside))
-
-
-def _scaled(bound: float, log: bool) -> float:
-    if not log:
-        return bound
-    return math.log(bound) if bound > 0 else -math.inf
-
-
-def _point_verdict(p_inside: float | None, p_outside: float | None) -> ClaimVerdict:
-    if p_outside is not None and p_outside <= LEVEL:
-        return "contradicted"
-    return "supported" if p_inside is not None and p_inside <= LEVEL else "undecided"
 
 
 @dataclass(frozen=True)
@@ -157,12 +69,20 @@ class _Judged:
     def concluded(self, p: float, *, alone: bool) -> ClaimResult:
         """The claim with its verdict; `p` is the adjusted one of what it shows, inside or outside."""
         if not self.claim.points:
-            return replace(self.claim, verdict="not measured", why="no run that ended well covers it")
+            settle = _MEASURE if self.planned else "choose a profile whose grid has its points"
+            return replace(
+                self.claim, verdict="not measured", why="no run that ended well covers it", settle=settle
+            )
         verdict, why = self._verdict(p)
         single = min(self.p_inside, self.p_outside)
         if verdict == "undecided" and single <= LEVEL < p and not alone:
             why = f"decided if it stood alone (p = {single:.2g}), but not among so many claims (p = {p:.2g})"
-        return replace(self.claim, verdict=verdict, why=why)
+        settle = self._settle() if verdict == "undecided" else ""
+        return replace(self.claim, verdict=verdict, why=why, settle=settle)
+
+    @property
+    def _missing(self) -> int:
+        return max(0, self.planned - len(self.claim.points))
 
     def _verdict(self, p: float) -> tuple[ClaimVerdict, str]:
         points = self.claim.points
@@ -177,18 +97,48 @@ class _Judged:
         is_inside = self.p_inside < self.p_outside
         if p <= LEVEL and is_inside == self.some:
             return by_one, shown[by_one]
-        missing = max(0, self.planned - len(points))
-        if missing:
-            return "undecided", f"inside the bounds at {inside} {of}, but {missing} more were not measured"
+        if self._missing:
+            return (
+                "undecided",
+                f"inside the bounds at {inside} {of}, but {self._missing} more were not measured",
+            )
         doubted = [point for point in points if point.doubt]
         if doubted:
-            return "undecided", f"in doubt at {len(doubted)} {of}: {_reasons(doubted)}"
+            return "undecided", f"in doubt at {len(doubted)} {of}: {_joined(p.doubt for p in doubted)}"
         if p <= LEVEL:
             return by_all, shown[by_all]
         single = sum(point.low is None for point in points)
         because = f"; {single} have one run and so no interval" if single else ""
         left = len(points) - inside - outside
         return "undecided", f"neither inside nor outside is shown at {left} {of}{because}"
+
+    def _settle(self) -> str:
+        """What would decide the claim; in the order in which `_verdict` looks for reasons."""
+        if self._missing:
+            return _MEASURE
+        remedies = _joined(point.remedy for point in self.claim.points if point.doubt)
+        if remedies:
+            return remedies
+        if any(point.low is None for point in self.claim.points):
+            return "two repetitions or more"
+        number = self._repetitions()
+        return f"about {number} repetitions in a new sweep" if number else _ON_THE_BOUND
+
+    def _repetitions(self) -> int:
+        """Those that would probably decide it: at one point that is enough, else at all of them. 0 is more
+        than the limit.
+        """
+        points = [point for point in self.claim.points if point.needed is not None]
+        enough = [
+            point.needed or 0 for point in points if point.needed and (_leans_inside(point) == self.some)
+        ]
+        every = [point.needed or 0 for point in points]
+        number = min(enough) if enough else max(every, default=0) if all(every) else 0
+        return max(number, max(point.n for point in points) + 1) if number else 0
+
+
+def _leans_inside(point: ClaimPoint) -> bool:
+    return (point.p_inside or 0) < (point.p_outside or 0)
 
 
 def _p_of(values: Sequence[float | None], *, some: bool) -> float:
@@ -203,21 +153,5 @@ def _p_of(values: Sequence[float | None], *, some: bool) -> float:
     return min(1.0, len(known) * min(known)) if known else 1.0
 
 
-def _reasons(points: Sequence[ClaimPoint]) -> str:
-    return "; ".join(dict.fromkeys(point.doubt for point in points))
-
-
-def _axis_value(value: object) -> AxisValue:
-    return value if isinstance(value, (str, int, float, bool)) else str(value)
-
-
-def _bounds_text(spec: ClaimSpec) -> str:
-    parts = [f"≥ {spec.at_least:g}"] if spec.at_least is not None else []
-    parts += [f"≤ {spec.at_most:g}"] if spec.at_most is not None else []
-    subject = f"{spec.engine} / {spec.relative_to}" if spec.relative_to else spec.engine
-    if spec.steps is not None:
-        axis, above, below = spec.steps
-        subject = f"{spec.engine}, {axis} {above} / {below}"
-    where = "at some point " if spec.holds_at == "some" else ""
-    bounds = " and ".join(parts) or "(no bounds given)"
-    return f"{subject}: {spec.metric} of {spec.phase} {where}{bounds}"
+def _joined(texts: Iterable[str]) -> str:
+    return "; ".join(dict.fromkeys(filter(None, texts)))

@@ -14,7 +14,8 @@ from kvdyno.model.experiment import AxisValue
 from kvdyno.model.origin import Questions
 from kvdyno.model.results import Analysis, Axis, Contender
 
-from .claims import Doubts, judge_claims
+from .claims import judge_claims
+from .evidence import Doubts, Objection
 from .frame import IDENTITY, MEASURED, point_columns
 from .judged import Judged, evidence, judge
 
@@ -79,6 +80,7 @@ def _analysis(judged: Judged, asked: Questions, *, axes: tuple[Axis, ...], plann
         percentiles=nothing,
         series=nothing,
         events=nothing,
+        published=nothing,
         claims=judge_claims(asked.claims, evidence=found, axes=names),
         failures=(),
         cautions=(),
@@ -99,9 +101,9 @@ def _doubts(claim: str, asked: Questions) -> Doubts:
     """The doubts about one claim that were found when the metrics were published."""
     known = [doubt for doubt in asked.doubts if doubt.claim == claim]
 
-    def doubt(place: Mapping[str, AxisValue]) -> str:
-        here = (each.reason for each in known if all(place.get(k) == v for k, v in each.axes.items()))
-        return next(here, "")
+    def doubt(place: Mapping[str, AxisValue]) -> Objection | None:
+        here = (each for each in known if all(place.get(k) == v for k, v in each.axes.items()))
+        return next((Objection(each.reason, each.remedy) for each in here), None)
 
     return doubt
 

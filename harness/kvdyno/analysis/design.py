@@ -15,6 +15,7 @@ from kvdyno.model.record import Record
 from kvdyno.model.results import GRAVE, Caution
 
 from . import cautions
+from .evidence import Doubts, Objection
 from .frame import axes_of, label_of
 from .levels import LEAST_LOADS
 
@@ -29,29 +30,41 @@ def layout(records: Sequence[Record], *, name: Name) -> list[Caution]:
 
 
 def doubts(
-    records: Sequence[Record], *, plan: Plan, label: str, other: str, runner_named: Collection[str]
-) -> Callable[[Mapping[str, AxisValue]], str]:
+    records: Sequence[Record],
+    *,
+    plan: Plan,
+    label: str,
+    other: str,
+    within: Mapping[str, Collection[AxisValue]],
+    runner_named: Collection[str],
+) -> Doubts:
     """Why the numbers of a point cannot decide a claim about a contender and the `other` that it is compared
-    with (itself, if with none): the first reason, or "".
+    with (itself, if with none): the first reason, or None. A point has one of the values `within` of an axis.
 
     Less durability is such a reason; more of it costs time and favours nothing.
     """
     labels = {label, other}
 
-    def doubt(place: Mapping[str, AxisValue]) -> str:
-        here = [r for r in records if label_of(r) in labels and _lies_at(axes_of(r), place)]
+    def lies_there(axes: Mapping[str, AxisValue], place: Mapping[str, AxisValue]) -> bool:
+        wanted = {**{name: (value,) for name, value in place.items() if name != "engine"}, **within}
+        return all(axes[name] in values for name, values in wanted.items() if name in axes)
+
+    def doubt(place: Mapping[str, AxisValue]) -> Objection | None:
+        here = [r for r in records if label_of(r) in labels and lies_there(axes_of(r), place)]
         planned = sum(
-            run.point.axes.get("engine") in labels and _lies_at(run.point.axes, place) for run in plan.runs
+            run.point.axes.get("engine") in labels and lies_there(run.point.axes, place) for run in plan.runs
         )
         lost = planned - sum(record.status == "ok" for record in here)
         if lost > 0:
-            return f"{lost} of {planned} runs were lost"
+            return Objection(f"{lost} of {planned} runs were lost", "measure them again with --force --only")
         found = [*cautions.conditions(here, runner_named=runner_named), *_extended(here, name=label_of)]
-        grave = [caution.message for caution in found if caution.kind in GRAVE]
+        grave = [Objection(each.message, each.remedy) for each in found if each.kind in GRAVE]
         promises = _promises(here)
         weaker = label in promises and other in promises and not promises[label].covers(promises[other])
-        unlike = [f"{label} promises less durability than {other}"] if weaker else []
-        return next(iter([*grave, *unlike]), "")
+        unlike = Objection(
+            f"{label} promises less durability than {other}", "choose options that make the promises equal"
+        )
+        return next(iter([*grave, *([unlike] if weaker else [])]), None)
 
     return doubt
 
@@ -88,11 +101,6 @@ def _promise(durability: Durability) -> str:
     within = durability.power_loss_seconds
     lost = "all not yet written back" if within is None else f"the last {within:g} s"
     return f"a power cut may lose {lost}" + (", in order" if durability.consistent_prefix else "")
-
-
-def _lies_at(axes: Mapping[str, AxisValue], place: Mapping[str, AxisValue]) -> bool:
-    """Whether a run belongs to a point; an axis that its engine does not have separates nothing."""
-    return all(axes[name] == value for name, value in place.items() if name in axes)
 
 
 def _loads(records: Sequence[Record], *, name: Name) -> list[Caution]:

@@ -5,17 +5,17 @@ What records hold beside their metrics is not needed here, so committed metrics 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
 
-from kvdyno.model.experiment import ClaimSpec, FigureSpec, TableSpec
+from kvdyno.model.experiment import AxisValue, ClaimSpec, FigureSpec, TableSpec
 from kvdyno.model.results import Axis, resolve_label, select_rows
 
-from .along import ratios_along
-from .claims import Doubts, Evidence
+from .along import ENGINE, ratios_along, side_of, step_text
 from .estimate import estimates
+from .evidence import Doubts, Evidence, Objection
 from .frame import mark_headline, point_columns
 from .ratios import Ratios, ratios_to
 
@@ -95,8 +95,10 @@ def evidence(
     axes: Sequence[Axis],
     doubted: Callable[..., Doubts],
 ) -> Evidence:
-    """What a claim is judged by. `doubted` makes doubts about a contender (`label`) and an `other`."""
-    if spec.steps is not None:
+    """What a claim is judged by. `doubted` makes doubts about a contender (`label`) and an `other`, by the
+    points that have one of the values `within` of an axis.
+    """
+    if spec.steps:
         return _evidence_along(spec, judged=judged, planned=planned, axes=axes, doubted=doubted)
     covered, few_estimates, few_ratios = (
         select_rows(rows, where=spec.where, axes=axes)
@@ -105,7 +107,8 @@ def evidence(
     label = resolve_label(spec.engine, covered)
     other = resolve_label(spec.relative_to, planned) if spec.relative_to else label
     points = int((covered["label"] == label).sum())
-    return Evidence(few_estimates, few_ratios, planned=points, doubts=doubted(label=label, other=other))
+    doubts = doubted(label=label, other=other, within={})
+    return Evidence(few_estimates, few_ratios, planned=points, doubts=doubts)
 
 
 def _evidence_along(
@@ -116,12 +119,33 @@ def _evidence_along(
     axes: Sequence[Axis],
     doubted: Callable[..., Doubts],
 ) -> Evidence:
-    """What a claim is judged by that compares two values of an axis."""
-    assert spec.steps is not None
-    axis, above, _ = spec.steps
+    """What a claim is judged by that compares values of an axis, or engines in a row."""
     covered, rows = (select_rows(table, where=spec.where, axes=axes) for table in (planned, judged.frame))
-    label = resolve_label(spec.engine, covered)
-    own = rows[rows["label"] == label]
-    ratios = ratios_along(own, spec, axes=axes, margin=judged.margin)
-    points = select_rows(covered[covered["label"] == label], where={axis: (above,)}, axes=axes)
-    return Evidence(own, ratios, planned=len(points), doubts=doubted(label=label, other=label))
+    if spec.engine:
+        covered, rows = (
+            table[table["label"] == resolve_label(spec.engine, table)] for table in (covered, rows)
+        )
+    by_step: dict[str, Doubts] = {}
+    points = 0
+    for axis, *values in spec.steps:
+        sides = [side_of(covered, axis, value, axes=axes) for value in values]
+        points += _in_both(*sides, axes=[each.name for each in axes if each.name != axis])
+        labels = [str(side["label"].iloc[0]) if len(side) else "" for side in sides]
+        within = {} if axis == ENGINE else {axis: frozenset(v for side in sides for v in side[axis])}
+        step = step_text(axis, *values, axes=axes)
+        by_step[step] = doubted(label=labels[0], other=labels[1], within=within)
+    ratios = ratios_along(rows, spec, axes=axes, margin=judged.margin)
+    return Evidence(rows, ratios, planned=points, doubts=lambda place: _doubt_of_step(place, by_step))
+
+
+def _in_both(above: pd.DataFrame, below: pd.DataFrame, *, axes: Sequence[str]) -> int:
+    """How many points the plan has on both sides of a step."""
+    shared = [name for name in axes if above[name].notna().any() and below[name].notna().any()]
+    sides = (set(side[shared].itertuples(index=False, name=None)) for side in (above, below))
+    return len(set.intersection(*sides)) if len(above) and len(below) else 0
+
+
+def _doubt_of_step(place: Mapping[str, AxisValue], by_step: Mapping[str, Doubts]) -> Objection | None:
+    """The doubt about a point of a claim with steps; with several, `place` names one."""
+    named = (doubts for step, doubts in by_step.items() if step in place.values())
+    return next(named, next(iter(by_step.values())))(place)

@@ -6,6 +6,7 @@ The YAML form is described in docs/formats.md. Sizes here are bytes at paper sca
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
@@ -104,10 +105,38 @@ class DerivedMetric(Frozen):
     over: tuple[str, ...] = ()
 
 
+class PublishedValue(Frozen):
+    """A value in the metric's unit, where an experiment has its point: axes typed, at paper scale."""
+
+    engine: str
+    axes: Mapping[str, AxisValue]
+    value: float
+
+
+class Overlay(Frozen):
+    """Published numbers beside those of an experiment: what a figure or table with their key shows.
+
+    `short` and `source` cite them. `ratio_to`: the values are ratios to that engine.
+    """
+
+    short: str
+    source: str
+    metric: str
+    unit: str
+    ratio_to: str | None = None
+    values: tuple[PublishedValue, ...]
+
+    @property
+    def engines(self) -> frozenset[str]:
+        """The engines that have a value."""
+        return frozenset(each.engine for each in self.values)
+
+
 class FigureSpec(Frozen):
     """One figure: a kind from `plots/` bound to a metric and to axes of the grid.
 
-    With `ratio_to`, paired ratios to that engine.
+    With `ratio_to`, paired ratios to that engine. `published` is the key of numbers to show beside, as
+    "evendb/log-limit".
     """
 
     id: str
@@ -121,10 +150,13 @@ class FigureSpec(Frozen):
     where: Mapping[str, tuple[AxisValue, ...]] = Field(default_factory=dict)
     options: Mapping[str, Any] = Field(default_factory=dict)
     ratio_to: str | None = None
+    published: str | None = None
 
 
 class TableSpec(Frozen):
-    """One table: a metric spread over rows and columns; with `ratio_to`, paired ratios to that engine."""
+    """One table: a metric spread over rows and columns; with `ratio_to`, paired ratios to that engine.
+    `published` is as in FigureSpec.
+    """
 
     id: str
     title: str = ""
@@ -134,23 +166,26 @@ class TableSpec(Frozen):
     columns: tuple[str, ...]
     where: Mapping[str, tuple[AxisValue, ...]] = Field(default_factory=dict)
     ratio_to: str | None = None
+    published: str | None = None
 
 
 class ClaimSpec(Frozen):
     """A statement about a metric, or about a ratio, checked against records.
 
-    The ratio is that of two engines (`relative_to`), or that of one engine at two values of an axis: `along`
-    maps the axis to the two, the first over the second. `at_least` / `at_most` bound the value; the verdict
-    compares them with its interval. `holds_at`: whether the claim is about every point or, as "up to 1.6
-    times" is, about some point.
+    The ratio is that of two engines (`relative_to`), or of values of an axis (`along`): each of its values
+    over the next, all of one engine; or, along the axis `engine`, each engine over the next. `at_least` and
+    `at_most` bound the value; the verdict compares them with its interval. `holds_at`: whether the claim is
+    about every point or, as "up to 1.6 times" is, about some point. `published` is the key of the claim in
+    the document that makes it: "evendb/p-composite".
     """
 
     id: str
     text: str
     source: str = ""
+    published: str | None = None
     metric: str = "throughput"
     phase: str = "run"
-    engine: str
+    engine: str = ""
     relative_to: str | None = None
     along: Mapping[str, tuple[AxisValue, ...]] = Field(default_factory=dict)
     where: Mapping[str, tuple[AxisValue, ...]] = Field(default_factory=dict)
@@ -159,11 +194,13 @@ class ClaimSpec(Frozen):
     at_most: float | None = None
 
     @property
-    def steps(self) -> tuple[str, AxisValue, AxisValue] | None:
-        """The axis of `along`, and its two values; None for a claim that is not about an axis."""
-        for axis, (above, below) in self.along.items():
-            return axis, above, below
-        return None
+    def steps(self) -> tuple[tuple[str, AxisValue, AxisValue], ...]:
+        """The axis of `along` with each of its values and the next; none for a claim that is not about an
+        axis.
+        """
+        return tuple(
+            (axis, above, below) for axis, values in self.along.items() for above, below in pairwise(values)
+        )
 
 
 class Profile(Frozen):
@@ -199,5 +236,7 @@ class Experiment(Frozen):
     figures: tuple[FigureSpec, ...] = ()
     tables: tuple[TableSpec, ...] = ()
     claims: tuple[ClaimSpec, ...] = ()
+    #: By the keys that figures and tables have.
+    published: Mapping[str, Overlay] = Field(default_factory=dict)
     baseline: str | None = None
     same_within: float = SAME_WITHIN

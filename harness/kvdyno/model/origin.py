@@ -88,11 +88,12 @@ class MachineWords(_Written):
 
 
 class Doubt(_Written):
-    """Why the records could not decide a claim at a point."""
+    """Why the records could not decide a claim at a point, and what to do about it."""
 
     claim: str
     axes: Mapping[str, AxisValue] = Field(default_factory=dict)
     reason: str
+    remedy: str = ""
 
 
 class Questions(_Written):
@@ -117,17 +118,19 @@ class Origin(_Written):
     """Where the data files of a folder are from.
 
     `files` are those that were measured or written, not derived. `seeded`: the command gives the same files
-    on every machine. Otherwise commit, date, state, machine, sweeps, runs and repetitions are there, or are
+    on every machine. `transcribed`: nothing was run; the files cite the documents that their numbers are
+    from. Otherwise command, commit, date, state, machine, sweeps, runs and repetitions are there, or are
     stated to be not kept; `sweeps` is empty where the command makes none. `modified`: the checkout had
     changes beyond the commit.
     """
 
     schema_version: Literal["kvdyno.origin/1"]
     question: str
-    command: str
+    command: str = ""
     files: tuple[str, ...] = ()
     figures: tuple[str, ...] = ()
     seeded: bool = False
+    transcribed: bool = False
     commit: Commit | None = None
     modified: Changed = False
     date: datetime.date | None = None
@@ -141,6 +144,10 @@ class Origin(_Written):
 
     @model_validator(mode="after")
     def _complete(self) -> Origin:
+        if self.transcribed:
+            return self
+        if not self.command:
+            raise ValueError("expected a command, or transcribed: true; found neither")
         needed = ("commit", "date", "state", "machines", "runs", "repetitions")
         missing = [name for name in needed if not getattr(self, name)]
         if missing and not self.seeded:
@@ -157,6 +164,8 @@ class Origin(_Written):
     @property
     def made(self) -> str:
         """Command, date, machine and state in one phrase, for text beside numbers."""
+        if self.transcribed:
+            return "transcribed from the documents that the files cite"
         if self.seeded:
             return f"`{self.command}`, seeded"
         machines = "; ".join(machine.brief for machine in self.machines)

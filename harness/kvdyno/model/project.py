@@ -88,6 +88,11 @@ class Project:
         return self.root / "paper"
 
     @property
+    def published(self) -> Path:
+        """What documents publish, a file each; in git."""
+        return self.committed / "published"
+
+    @property
     def reports(self) -> Path:
         """Made from records; can be deleted."""
         return self.results / "reports"

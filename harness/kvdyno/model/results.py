@@ -110,8 +110,10 @@ class FailedRun:
 class ClaimPoint:
     """A claim at one combination of axes: the value (or ratio), its interval and the verdict there.
 
-    `doubt` is a reason why this point can neither support the claim nor contradict it; "" if there is none.
-    `p_inside` and `p_outside` test that the value is not inside, not outside of the bounds (None: not known).
+    `doubt` is a reason why this point can neither support the claim nor contradict it, `remedy` what to do
+    about that; "" if there is none. `p_inside` and `p_outside` test that the value is not inside, not outside
+    of the bounds (None: not known). `needed` are the repetitions of a new sweep that would probably show the
+    one or the other, among the claims of the report (0: more than the limit; None: not known).
     """
 
     axes: Mapping[str, AxisValue]
@@ -121,13 +123,17 @@ class ClaimPoint:
     n: int
     verdict: ClaimVerdict
     doubt: str = ""
+    remedy: str = ""
     p_inside: float | None = None
     p_outside: float | None = None
+    needed: int | None = None
 
 
 @dataclass(frozen=True)
 class ClaimResult:
-    """A claim's verdict over all points that it covers; `why` explains it in a sentence."""
+    """A claim's verdict over all points that it covers; `why` explains it in a sentence, `settle` states what
+    would decide it ("" where it is decided). `published` is as in ClaimSpec.
+    """
 
     id: str
     text: str
@@ -137,6 +143,8 @@ class ClaimResult:
     verdict: ClaimVerdict
     why: str
     points: tuple[ClaimPoint, ...]
+    settle: str = ""
+    published: str | None = None
 
 
 @dataclass(frozen=True)
@@ -246,6 +254,10 @@ class Analysis:
     #: One row per run and event: run_id, repetition, phase (in which it began), begin (s, as elapsed in the
     #: series), duration (s), ended, kind, state, cause, detail.
     events: pd.DataFrame
+    #: Published numbers at points of the plan, one row per point, key and what is shown with it: key, cited
+    #: (the document), source (the place in it), phase, baseline ("" for values), unit, published, over (the
+    #: measured ratio over the published one), low, high (of that), n.
+    published: pd.DataFrame
 
     claims: tuple[ClaimResult, ...]
     failures: tuple[FailedRun, ...]

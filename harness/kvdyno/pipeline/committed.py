@@ -45,8 +45,10 @@ def derive(project: Project, *, write: bool) -> tuple[Path, ...]:
 
     Returns the files that are not as derived; they are written if `write`.
 
-    Raises SpecError for a file that no origin names or that is missing, StoreError for damaged metrics.
+    Raises SpecError for a file that no origin names or that is missing, and for a mistake in what documents
+    publish, StoreError for damaged metrics.
     """
+    spec.read_published(project)
     changed = []
     for folder, origin in origins(project).items():
         texts = derived_tables(folder, origin)

@@ -193,7 +193,8 @@ def _questions(found: Analysis, experiment: Experiment, asked: Publication) -> Q
         same_within=found.same_within,
         engines={each.label: each.version for each in found.contenders},
         units={axis.name: axis.unit for axis in found.axes if axis.unit},
-        tables=tuple(_measured(table, found) for table in tables),
+        # Published numbers are not metrics, and stay where they are.
+        tables=tuple(_measured(t, found).model_copy(update={"published": None}) for t in tables),
         claims=tuple(_measured(claim, found) for claim in experiment.claims),
         doubts=tuple(_doubts(found)),
     )
@@ -205,7 +206,12 @@ def _measured(spec: SpecT, found: Analysis) -> SpecT:
     filters = {"where": spec.where} | ({"along": spec.along} if isinstance(spec, ClaimSpec) else {})
     update = {
         key: {
-            axis: tuple(at for value in values for at in sorted(scaled[axis].get(value, ()), key=str))
+            axis: tuple(
+                at
+                for value in values
+                # A step keeps a value that the profile lacks: it selects nothing, and is still a step.
+                for at in sorted(scaled[axis].get(value, () if key == "where" else (value,)), key=str)
+            )
             if axis in scaled
             else values
             for axis, values in chosen.items()
@@ -219,7 +225,7 @@ def _doubts(found: Analysis) -> Iterator[Doubt]:
     for claim in found.claims:
         for point in claim.points:
             if point.doubt:
-                yield Doubt(claim=claim.id, axes=dict(point.axes), reason=point.doubt)
+                yield Doubt(claim=claim.id, axes=dict(point.axes), reason=point.doubt, remedy=point.remedy)
 
 
 def _figure(name: str, drawn: Sequence[Path]) -> Path:

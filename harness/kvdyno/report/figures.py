@@ -18,6 +18,7 @@ from kvdyno.model.results import Analysis, resolve_label
 from plots import style
 
 from .failures import failed_points, with_losses
+from .overlays import published_caption, published_name, with_published_column
 from .single_runs import timeline_caption, timeline_rows
 from .summary import point_text
 from .words import column_of, common_title, interval_words, metric_title, ratio_interval_words
@@ -68,6 +69,7 @@ def compose(spec: FigureSpec, analysis: Analysis, *, sheet: plots.Sheet = plots.
     table = _TABLES[kind.table](spec, analysis)
     if table.empty:
         return None
+    table = with_published_column(table, spec, analysis)
     if kind.table == "timeline":
         spec = spec.model_copy(update={"x": None, "series": ()})  # one run a panel
     spec = _with_all_axes(spec, table, analysis)
@@ -122,8 +124,11 @@ def bind(spec: FigureSpec, analysis: Analysis, table: pd.DataFrame) -> plots.Bin
         reference=1 if spec.ratio_to else None,
         units=analysis.units,
         contenders=tuple(c.label for c in analysis.contenders) if spec.series[:1] == ("engine",) else (),
-        caption=_caption(spec, table, analysis) + _losses(table, analysis),
+        caption=_caption(spec, table, analysis)
+        + _losses(table, analysis)
+        + published_caption(spec, analysis),
         options=spec.options,
+        published=published_name(spec, analysis),
     )
 
 

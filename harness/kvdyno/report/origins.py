@@ -24,7 +24,9 @@ def made_list(origin: Origin) -> str:
 
 
 def _lines(origin: Origin) -> Iterator[str]:
-    if origin.seeded:
+    if origin.transcribed:
+        yield "Transcribed from the documents that the files cite."
+    elif origin.seeded:
         yield f"`{origin.command}`. It is seeded: the same numbers on every machine."
     else:
         yield f"`{origin.command}`, {origin.date}, {origin.state}."

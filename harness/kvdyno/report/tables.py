@@ -22,6 +22,7 @@ from plots.units import axis_text, scale_for, status_text, three_digits
 
 from .failures import failed_points, with_losses
 from .markdown import pipe_table, plain
+from .overlays import beside_label, published_caption, with_published
 from .words import column_of, interval_words, metric_title, ratio_interval_words
 
 #: The values of some axes; None where an axis means nothing to a point.
@@ -129,6 +130,7 @@ def build_grid(spec: TableSpec, analysis: Analysis) -> Grid | None:
     values = _ratios(spec, analysis) if spec.ratio_to else _medians(spec, analysis)
     if values.empty:
         return None
+    measured, values = values, with_published(values, spec, analysis)
     columns = [column_of(name) for name in spec.columns]
     rows = [name for name in map(column_of, spec.rows) if name not in columns]
     varying = [a for a in ("label", *analysis.axis_names) if values[a].nunique(dropna=False) > 1]
@@ -143,7 +145,8 @@ def build_grid(spec: TableSpec, analysis: Analysis) -> Grid | None:
         id=spec.id,
         metric=spec.metric,
         title=spec.title or metric_title(spec.metric),
-        caption=_caption(spec, analysis, values[values["value"].notna()]),
+        caption=_caption(spec, analysis, measured[measured["value"].notna()])
+        + published_caption(spec, analysis),
         unit="ratio" if spec.ratio_to else str(values["unit"].dropna().iloc[0]),
         row_axes=tuple(rows),
         column_axes=tuple(columns),
@@ -175,7 +178,7 @@ def _cell(record: Mapping[str, Any]) -> Cell:
         return Cell(status=str(record["status"]))
     low, high = (None if pd.isna(record[end]) else float(record[end]) for end in ("low", "high"))
     lost, n = record["lost"], int(record["n"])
-    if "verdict" not in record:
+    if pd.isna(record.get("verdict")):
         return Cell(float(record["value"]), low, high, n, lost=lost)
     decided = record["verdict"] not in ("undecided", "same", "equal")
     unit = record["unit"] if record["kind"] == "difference" else ""
@@ -203,7 +206,7 @@ def _caption(spec: TableSpec, analysis: Analysis, values: pd.DataFrame) -> str:
 def _ordered(values: pd.DataFrame, names: Sequence[str], analysis: Analysis) -> pd.DataFrame:
     """Rows in the order of the experiment: contenders and axis values as they are listed."""
     order: dict[str, Sequence[Any]] = {axis.name: axis.values for axis in analysis.axes}
-    order["label"] = [c.label for c in analysis.contenders]
+    order["label"] = [name for c in analysis.contenders for name in (c.label, *beside_label(c.label))]
     ranks = {name: {value: rank for rank, value in enumerate(order[name])} for name in names if name in order}
     keys = {f"_{name}": values[name].map(rank) for name, rank in ranks.items()}
     return values.assign(**keys).sort_values(list(keys), kind="stable") if keys else values

@@ -4,6 +4,7 @@ from .load import ExperimentSummary, engines_named, experiment_name, list_experi
 from .origins import read_origin
 from .papers import list_papers, paper_file, read_paper
 from .profiles import load_profiles
+from .published import read_published
 
 __all__ = [
     "ExperimentSummary",
@@ -16,4 +17,5 @@ __all__ = [
     "paper_file",
     "read_origin",
     "read_paper",
+    "read_published",
 ]

@@ -2,42 +2,34 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any, TypeVar
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
-from kvdyno.errors import SpecError
 from kvdyno.model.axes import axis_of
 from kvdyno.model.engine import Engine
-from kvdyno.model.experiment import AxisValue, ClaimSpec, DerivedMetric, FigureSpec, TableSpec
-from kvdyno.model.figure_options import OptionForms, option_mistake, words_of
+from kvdyno.model.experiment import (
+    AxisValue,
+    ClaimSpec,
+    DerivedMetric,
+    FigureSpec,
+    Overlay,
+    TableSpec,
+)
+from kvdyno.model.figure_options import option_mistake, words_of
 from kvdyno.model.metrics import metrics_of
 from kvdyno.model.options import parse_value
+from kvdyno.model.published import PublishedDocument
 from kvdyno.model.words import unknown
 
 from .document import Mistakes, Place
 from .form import ExperimentForm
+from .kinds import ESTIMATES, METRICS, FigureKind
+from .overlays import claim_of, overlay_mistake, overlay_of
 
 SpecT = TypeVar("SpecT", FigureSpec, TableSpec, ClaimSpec)
 
 _SPANS = ("build", "run")
-# The table of figures whose values are metrics of phases, and the option that names several.
-_ESTIMATES, _METRICS = "estimates", "metrics"
-
-
-@dataclass(frozen=True)
-class FigureKind:
-    """How a module of `plots/` describes itself: the table that it draws, and its options."""
-
-    table: str
-    options: OptionForms
-
-    @property
-    def shows_ratios(self) -> bool:
-        """Whether it draws one metric's value at each point, which a ratio may stand for."""
-        return self.table == _ESTIMATES and _METRICS not in self.options
 
 
 @dataclass(frozen=True)
@@ -45,7 +37,7 @@ class Words:
     """What figures, tables and claims may name: labels of engines, the grid in all profiles, kinds.
 
     `engines` are those of the labels that are built; an axis that none of them knows has no values. `derived`
-    are the experiment's own metrics.
+    are the experiment's own metrics, `documents` what published numbers and claims are taken from.
     """
 
     labels: tuple[str, ...]
@@ -54,6 +46,7 @@ class Words:
     grid: Mapping[str, tuple[AxisValue, ...]]
     kinds: Mapping[str, FigureKind]
     derived: tuple[str, ...] = ()
+    documents: Mapping[str, PublishedDocument] = field(default_factory=dict)
 
     def values(self, axis: str) -> tuple[AxisValue, ...]:
         """What the axis can be, in any profile."""
@@ -74,11 +67,11 @@ class Words:
     def is_measured(self, metric: str) -> bool:
         """Whether the runs of an engine that is built have the metric."""
         offers = [metrics_of(engine) for engine in self.engines]
-        return any(offer and metric in offer.of(_ESTIMATES) for offer in offers)
+        return any(offer and metric in offer.of(ESTIMATES) for offer in offers)
 
     def metric_mistake(self, metric: str, *, table: str) -> str | None:
         """What is wrong with a metric that is read from this table; None if an engine may have it."""
-        if table == _ESTIMATES and metric in self.derived:
+        if table == ESTIMATES and metric in self.derived:
             return None
         offers = [metrics_of(engine) for engine in self.engines]
         if len(offers) < len(self.labels):  # one that is not built may have it
@@ -86,45 +79,18 @@ class Words:
         if any(offer is None or offer.has(metric, table=table) for offer in offers):
             return None
         known = dict.fromkeys(name for offer in offers if offer for name in offer.of(table))
-        known |= dict.fromkeys(self.derived if table == _ESTIMATES else ())
+        known |= dict.fromkeys(self.derived if table == ESTIMATES else ())
         return f"{unknown('metric', metric, known)}; `kvdyno describe <engine> --metrics` lists an engine's"
 
 
 @dataclass(frozen=True)
 class Bindings:
-    """Figures, tables and claims that name nothing wrong."""
+    """Figures, tables and claims that name nothing wrong, and the published numbers beside them by key."""
 
     figures: tuple[FigureSpec, ...]
     tables: tuple[TableSpec, ...]
     claims: tuple[ClaimSpec, ...]
-
-
-def figure_kinds(folder: Path) -> Mapping[str, FigureKind]:
-    """The kinds in `plots/`: modules that define TABLE and OPTIONS, as literals.
-
-    They are read, not imported: checking an experiment needs no drawing library. Raises SpecError.
-    """
-    kinds = {}
-    for path in sorted(folder.glob("[a-z]*.py")):
-        try:
-            constants = dict(_constants(path.read_text("utf-8")))
-        except (SyntaxError, ValueError) as error:
-            message = f"expected a module whose TABLE and OPTIONS are literals, found: {error}"
-            raise SpecError(message, where=str(path)) from None
-        if len(constants) == 2:
-            kinds[path.stem] = FigureKind(constants["TABLE"], constants["OPTIONS"])
-    return kinds
-
-
-def _constants(source: str) -> Iterable[tuple[str, Any]]:
-    """TABLE and OPTIONS, if a module assigns them."""
-    for statement in ast.parse(source).body:
-        match statement:
-            case (
-                ast.Assign(targets=[ast.Name(id=name)], value=ast.expr() as value)
-                | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
-            ) if name in ("TABLE", "OPTIONS"):
-                yield name, ast.literal_eval(value)
+    published: Mapping[str, Overlay]
 
 
 def check_bindings(form: ExperimentForm, *, words: Words, mistakes: Mistakes) -> Bindings:
@@ -141,7 +107,21 @@ def check_bindings(form: ExperimentForm, *, words: Words, mistakes: Mistakes) ->
         figures=tuple(checker.figure(each, ("figures", index)) for index, each in enumerate(form.figures)),
         tables=tuple(checker.table(each, ("tables", index)) for index, each in enumerate(form.tables)),
         claims=tuple(checker.claim(each, ("claims", index)) for index, each in enumerate(form.claims)),
+        published=checker.overlays,
     )
+
+
+def _claim_mistakes(claim: ClaimSpec) -> Iterable[str]:
+    """What a claim's keys contradict."""
+    if claim.at_least is None and claim.at_most is None:
+        yield "expected at_least or at_most, found neither"
+    if claim.along and claim.relative_to is not None:
+        yield "expected along or relative_to, found both"
+    engines = claim.along.get("engine", ())
+    if bool(claim.engine) == bool(engines):
+        yield f"expected engine, or engines in along, found {'both' if engines else 'neither'}"
+    if len(engines) == 2:
+        yield "along: expected three engines or more; relative_to compares two"
 
 
 class _Checker:
@@ -150,6 +130,7 @@ class _Checker:
     def __init__(self, words: Words, mistakes: Mistakes) -> None:
         self._words = words
         self._mistakes = mistakes
+        self.overlays: dict[str, Overlay] = {}
 
     def figure(self, figure: FigureSpec, place: Place) -> FigureSpec:
         kinds = self._words.kinds
@@ -159,6 +140,7 @@ class _Checker:
             self._options(figure, (*place, "options"))
             self._figure_metrics(figure, place)
             self._ratio(figure, (*place, "ratio_to"))
+            self._overlay(figure, (*place, "published"))
         self._axes((figure.x,) if figure.x else (), (*place, "x"))
         self._axes(figure.series, (*place, "series"))
         self._axes(figure.panels, (*place, "panels"))
@@ -177,13 +159,13 @@ class _Checker:
     def _figure_metrics(self, figure: FigureSpec, place: Place) -> None:
         """Its own metric, or the option's instead."""
         table = self._words.kinds[figure.kind].table
-        if _METRICS not in figure.options:
+        if METRICS not in figure.options:
             self._metric(figure.metric, (*place, "metric"), table=table)
             return
-        for index, metric in enumerate(words_of(figure.options[_METRICS])):
-            self._metric(str(metric), (*place, "options", _METRICS, index), table=table)
+        for index, metric in enumerate(words_of(figure.options[METRICS])):
+            self._metric(str(metric), (*place, "options", METRICS, index), table=table)
 
-    def _metric(self, metric: str, place: Place, *, table: str = _ESTIMATES) -> None:
+    def _metric(self, metric: str, place: Place, *, table: str = ESTIMATES) -> None:
         mistake = self._words.metric_mistake(metric, table=table)
         if mistake:
             self._mistakes.add(place, mistake)
@@ -195,21 +177,50 @@ class _Checker:
             able = ", ".join(name for name, kind in kinds.items() if kind.shows_ratios)
             self._mistakes.add(place, f"ratio_to: expected one of the kinds {able}, found {figure.kind}")
 
+    def _overlay(self, spec: FigureSpec | TableSpec, place: Place) -> None:
+        """Published numbers beside a figure or table; a kind that shows no single metric has no place."""
+        if spec.published is None:
+            return
+        if isinstance(spec, FigureSpec) and not self._words.kinds[spec.kind].shows_ratios:
+            able = ", ".join(name for name, kind in self._words.kinds.items() if kind.shows_ratios)
+            self._mistakes.add(place, f"published: expected one of the kinds {able}, found {spec.kind}")
+            return
+        words = self._words
+        try:
+            overlay = overlay_of(
+                spec.published,
+                documents=words.documents,
+                labels=words.labels,
+                engines=words.engines,
+                grid=words.grid,
+            )
+        except ValueError as error:
+            self._mistakes.add(place, str(error))
+            return
+        if mistake := overlay_mistake(spec, overlay):
+            self._mistakes.add(place, mistake)
+        self.overlays[spec.published] = overlay
+
     def table(self, table: TableSpec, place: Place) -> TableSpec:
         self._axes(table.rows, (*place, "rows"))
         self._axes(table.columns, (*place, "columns"))
         self._metric(table.metric, (*place, "metric"))
         self.label(table.ratio_to, (*place, "ratio_to"))
+        self._overlay(table, (*place, "published"))
         return self._phase_and_filter(table, place)
 
     def claim(self, claim: ClaimSpec, place: Place) -> ClaimSpec:
-        self.label(claim.engine, (*place, "engine"))
+        if claim.engine:
+            self.label(claim.engine, (*place, "engine"))
         self.label(claim.relative_to, (*place, "relative_to"))
         self._metric(claim.metric, (*place, "metric"))
-        if claim.at_least is None and claim.at_most is None:
-            self._mistakes.add(place, f"claim {claim.id!r}: expected at_least or at_most, found neither")
-        if claim.along and claim.relative_to is not None:
-            self._mistakes.add(place, f"claim {claim.id!r}: expected along or relative_to, found both")
+        for mistake in _claim_mistakes(claim):
+            self._mistakes.add(place, f"claim {claim.id!r}: {mistake}")
+        if claim.published is not None:
+            try:
+                claim_of(claim.published, documents=self._words.documents)
+            except ValueError as error:
+                self._mistakes.add((*place, "published"), str(error))
         along = self._filters(claim.along, (*place, "along"))
         return self._phase_and_filter(claim, place).model_copy(update={"along": along})
 
@@ -221,7 +232,7 @@ class _Checker:
             self._mistakes.add((*place, "id"), message)
         for key, terms in (("sum", metric.sum), ("over", metric.over)):
             for index, term in enumerate(terms):
-                if mistake := measured.metric_mistake(term, table=_ESTIMATES):
+                if mistake := measured.metric_mistake(term, table=ESTIMATES):
                     self._mistakes.add((*place, key, index), mistake)
 
     def label(self, label: str | None, place: Place) -> None:

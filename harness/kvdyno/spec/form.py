@@ -158,7 +158,7 @@ class ClaimForm(ClaimSpec):
 
     id: Id
     where: Mapping[str, Values] = Field(default_factory=dict)
-    along: Mapping[str, Annotated[tuple[Single, ...], Field(min_length=2, max_length=2)]] = Field(
+    along: Mapping[str, Annotated[tuple[Single, ...], Field(min_length=2)]] = Field(
         default_factory=dict, max_length=1
     )
 

@@ -15,7 +15,7 @@ from kvdyno.model.project import Project
 from kvdyno.model.versions import split_version
 from kvdyno.model.words import shown, unknown
 
-from .bindings import Words, check_bindings, figure_kinds
+from .bindings import Words, check_bindings
 from .check import (
     Chosen,
     check_built,
@@ -29,8 +29,10 @@ from .check import (
 )
 from .document import Mistakes, Place, read_document
 from .form import ExperimentForm
+from .kinds import figure_kinds
 from .levels import check_ages, check_levels, number_twins
 from .profiles import profile_of, read_profiles, settle_settings
+from .published import read_published
 from .reading import read_form
 
 Grid = Mapping[str, tuple[AxisValue, ...]]
@@ -134,6 +136,7 @@ def load_experiment(
         figures=tuple(_without_absent_ratio(figure, labels=labels) for figure in bound.figures),
         tables=tuple(_without_absent_ratio(table, labels=labels) for table in bound.tables),
         claims=bound.claims,
+        published=bound.published,
         baseline=form.baseline if form.baseline in labels else None,
         same_within=form.same_within,
     )
@@ -301,4 +304,5 @@ def _words(
         grid={axis: tuple(its_values) for axis, its_values in values.items()},
         kinds=figure_kinds(project.root / "plots"),
         derived=tuple(metric.id for metric in form.metrics),
+        documents=read_published(project),
     )

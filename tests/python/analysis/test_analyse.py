@@ -13,8 +13,9 @@ from fakes_records import CAP, SIZES, Fake, Sweep, fake_sweep, histogram, true_r
 from scipy import stats
 
 from kvdyno.analysis import analyse, compare
-from kvdyno.analysis.claims import Evidence, judge_claims
+from kvdyno.analysis.claims import judge_claims
 from kvdyno.analysis.events import load_events
+from kvdyno.analysis.evidence import Evidence
 from kvdyno.analysis.frame import latest, tidy
 from kvdyno.analysis.histograms import curve, merge, read_log
 from kvdyno.analysis.levels import mean_of
@@ -381,7 +382,7 @@ def test_a_claim_over_points_is_contradicted_no_more_often_than_promised() -> No
             }
         )  # fmt: skip
         spec = ClaimSpec(id="c", text="", engine="e", metric="m", at_least=1.0)
-        evidence = Evidence(table, table.iloc[:0], planned=4, doubts=lambda place: "")
+        evidence = Evidence(table, table.iloc[:0], planned=4, doubts=lambda place: None)
         (result,) = judge_claims([spec], evidence=[evidence], axes=["axis"])
         false += result.verdict == "contradicted"
     assert false / 300 <= 0.05

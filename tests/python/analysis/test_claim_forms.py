@@ -11,7 +11,8 @@ import pytest
 from fakes_records import SCALE, SIZES, Fake, Sweep, fake_sweep, true_rate
 
 from kvdyno.analysis import analyse
-from kvdyno.analysis.claims import Evidence, judge_claims
+from kvdyno.analysis.claims import judge_claims
+from kvdyno.analysis.evidence import Evidence
 from kvdyno.analysis.levels import mean_of
 from kvdyno.model.experiment import ClaimSpec
 from kvdyno.model.record import Record
@@ -119,7 +120,7 @@ def test_a_claim_about_some_point_is_supported_falsely_in_one_of_twenty_at_most(
                 "mean": [m.value for m in means], "error": [m.error for m in means], "freedom": 4.0,
             }
         )  # fmt: skip
-        evidence = Evidence(table, table.iloc[:0], planned=4, doubts=lambda place: "")
+        evidence = Evidence(table, table.iloc[:0], planned=4, doubts=lambda place: None)
         (result,) = judge_claims([spec], evidence=[evidence], axes=["axis"])
         false += result.verdict == "supported"
     assert false / 300 <= 0.05
