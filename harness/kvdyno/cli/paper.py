@@ -13,6 +13,7 @@ from kvdyno.spec import list_papers
 from .app import (
     ProfileOption,
     RecordedRunnerOption,
+    RepeatOption,
     ResultsOption,
     UncappedOption,
     app,
@@ -36,6 +37,7 @@ def paper(
     ] = None,
     profile: ProfileOption = "quick",
     runner: RecordedRunnerOption = None,
+    repeat: RepeatOption = None,
     uncapped: UncappedOption = False,
     tex_only: Annotated[
         bool, typer.Option("--tex-only", metavar="", help="Write LaTeX and figures, without a PDF.")
@@ -61,7 +63,7 @@ def paper(
             typer.echo(experiment)
         return
     made = pipeline.write_paper(
-        here, name, profile=profile, runner=runner, uncapped=uncapped, tex_only=tex_only
+        here, name, profile=profile, runner=runner, repeat=repeat, uncapped=uncapped, tex_only=tex_only
     )
     for what in made.lacking[:_SHOWN]:
         hanging(console, "not measured:", what, style="yellow")

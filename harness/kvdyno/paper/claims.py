@@ -62,7 +62,7 @@ class Judged:
 
     @property
     def sentence(self) -> Tex:
-        """The claim and what the records show of it, in two sentences."""
+        """The claim, what the records show of it, and what would decide it if they do not."""
         claim = self.claim
         text = tex(claim.text.rstrip("."))
         ending = _ENDINGS[claim.verdict]
@@ -71,7 +71,8 @@ class Judged:
         values = "; ".join(self._placed(point) for point in claim.points[:_FEW])
         listed = values if len(claim.points) <= _FEW else self.measured
         why = f" ({tex(claim.why)})" if claim.why and claim.verdict == "undecided" else ""
-        return Tex(f"{text}. {ending}: {listed}{why}.")
+        settle = f" What would settle it: {tex(claim.settle)}." if claim.settle else ""
+        return Tex(f"{text}. {ending}: {listed}{why}.{settle}")
 
     def at(self, point: ClaimPoint) -> Tex:
         """A point's value with interval and n."""

@@ -19,7 +19,7 @@ from .claims import Judged, chosen
 from .points import claims_table, points_table
 from .tables import is_long, long_table, place_table
 from .templates import Tex, tex
-from .texts import code, floor_text, prose
+from .texts import caveats, code, floor_text, prose
 
 T = TypeVar("T")
 
@@ -31,6 +31,7 @@ class Context:
         self._chapters = {chapter.name: chapter for chapter in chapters}
         self._absences = {absence.name: absence for absence in absences}
         self._placed: set[str] = set()
+        self._stated: set[tuple[str, str]] = set()
         self._lacking: dict[str, None] = {}
 
     @property
@@ -39,9 +40,17 @@ class Context:
         methods = (
             *(self.value, self.ratio, self.mean, self.fact, self.claim, self.claims, self.judged),
             *(self.figure, self.table, self.see, self.rest, self.long_tables, self.points),
-            *(self.claim_points, self.hosts, self.commits, self.lacking, self.chapters_of, self.absences_of),
+            *(
+                self.other_claims,
+                self.claim_points,
+                self.hosts,
+                self.commits,
+                self.lacking,
+                self.chapters_of,
+                self.absences_of,
+            ),
         )
-        functions: tuple[Callable[..., object], ...] = (*methods, code, prose, floor_text)
+        functions: tuple[Callable[..., object], ...] = (*methods, code, prose, floor_text, caveats)
         return {function.__name__: function for function in functions}
 
     def lacking(self) -> tuple[str, ...]:
@@ -99,10 +108,14 @@ class Context:
                 self._lacking[f"{name}: claim {judged.claim.id}"] = None
         return found
 
+    def other_claims(self, name: str) -> tuple[Judged, ...]:
+        """The claims of an experiment that the text has not stated yet."""
+        return tuple(each for each in self.claims(name) if (name, each.claim.id) not in self._stated)
+
     def claim(self, name: str, wanted: str) -> Tex:
-        """A claim and what the records show of it, as sentences."""
+        """A claim and what the records show of it, as sentences; without records nothing."""
         judged = self._judged(name, wanted)
-        return judged.sentence if judged else self._or_lacking(None, f"{name}: claim {wanted}")
+        return judged.sentence if judged else Tex("")
 
     def judged(
         self,
@@ -117,7 +130,6 @@ class Context:
         """The text that the claim's verdict chooses; in it <value> and <expected> are the records'."""
         judged = self._judged(name, wanted)
         if judged is None:
-            self._lacking[f"{name}: claim {wanted}"] = None
             return Tex(not_measured.replace("<value>", numbers.NOT_MEASURED).replace("<expected>", ""))
         return chosen(
             judged,
@@ -215,14 +227,16 @@ class Context:
         known = (*self._chapters, *self._absences)
         raise SpecError(unknown("experiment of this paper", name, known))
 
-    def _judged(self, name: str, claim: str) -> Judged | None:
-        """The claim of an experiment; None if the experiment has no records."""
+    def _judged(self, name: str, wanted: str) -> Judged | None:
+        """The claim of an experiment, which is then stated; None if the experiment has no records."""
         if self._chapter(name) is None:
+            self._lacking[f"{name}: claim {wanted}"] = None
             return None
+        self._stated.add((name, wanted))
         found = {judged.claim.id: judged for judged in self.claims(name)}
-        if claim not in found:
-            raise SpecError(unknown(f"claim of {name}", claim, found))
-        return found[claim]
+        if wanted not in found:
+            raise SpecError(unknown(f"claim of {name}", wanted, found))
+        return found[wanted]
 
     def _absent(self, name: str, kind: str, wanted: str, known: Sequence[str]) -> Tex:
         if wanted not in known:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from kvdyno.model.results import NoiseFloor
+from collections.abc import Iterable
+
+from kvdyno.model.results import Contender, NoiseFloor
 
 from .templates import Tex, tex
 
 #: Behind these a name may break, and after so many letters without one.
-_BREAKS, _UNBROKEN = " _-./=,:@", 16
+_BREAKS, _UNBROKEN = " _-./=,:@", 12
 
 
 def floor_text(floor: NoiseFloor) -> str:
@@ -28,3 +30,12 @@ def prose(text: str) -> Tex:
     """Text of an experiment's file: names between backticks in type of one width."""
     pieces = " ".join(text.split()).split("`")
     return Tex("".join(code(piece) if place % 2 else tex(piece) for place, piece in enumerate(pieces)))
+
+
+def caveats(contenders: Iterable[Contender]) -> tuple[tuple[str, str], ...]:
+    """Each caveat with the engines that declare it: ("rocksdb, rocksdb-at", "software crc32c")."""
+    found: dict[str, dict[str, None]] = {}
+    for contender in contenders:
+        for caveat in contender.caveats:
+            found.setdefault(caveat, {})[contender.engine] = None
+    return tuple((", ".join(engines), caveat) for caveat, engines in found.items())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -35,6 +36,7 @@ def write_paper(
     *,
     profile: str,
     runner: RunnerName | None = None,
+    repeat: int | None = None,
     uncapped: bool = False,
     tex_only: bool = False,
 ) -> PaperPaths:
@@ -51,7 +53,8 @@ def write_paper(
     if not tex_only:
         stage.check_tools()
     folder = project.papers / f"{name}-{profile}"
-    found = _find(project, asked, profile=profile, runner=runner, uncapped=uncapped)
+    wanted = Request(experiment="", profile=profile, runner=runner or "local", repeat=repeat)
+    found = _find(project, asked, wanted, runner=runner, uncapped=uncapped)
     recorded = {experiment: each for experiment, each in found.items() if isinstance(each, Recorded)}
     shutil.rmtree(folder, ignore_errors=True)
     make_folder(folder)
@@ -76,20 +79,20 @@ def write_paper(
 
 
 def _find(
-    project: Project, asked: Paper, *, profile: str, runner: RunnerName | None, uncapped: bool
+    project: Project, asked: Paper, wanted: Request, *, runner: RunnerName | None, uncapped: bool
 ) -> Mapping[str, Recorded | Absence]:
     """The records of each experiment, or why there are none."""
     titles = {each.name: each.title for each in spec.list_experiments(project)}
     found: dict[str, Recorded | Absence] = {}
     for name in asked.experiments:
-        request = Request(experiment=name, profile=profile, runner=runner or "local")
+        request = replace(wanted, experiment=name)
         try:
             recorded = find_recorded(project, request, runner=runner, uncapped=uncapped, other_builds=True)
         except (EngineError, HostError) as lack:
             found[name] = Absence(name, titles[name], f"{lack.message}; no records")
             continue
         _check_readable(project, recorded)
-        reason = _no_records(project, name, profile)
+        reason = _no_records(project, name, wanted.profile)
         found[name] = recorded if recorded.records else Absence(name, titles[name], reason)
     return found
 
