@@ -3,8 +3,8 @@
 # packages, `setup.sh venv` makes the Python environment, `setup.sh docker` sees to it that a Docker
 # Engine answers, `setup.sh versions` installs what building versions of engines needs,
 # `setup.sh aarch64` what cross-compiling needs, `setup.sh browser` what tests of the report's page need,
-# `setup.sh latex` what papers need. A stamp that holds the step's inputs marks it as done. Without root it names the
-# missing packages and goes on with what it can.
+# `setup.sh latex` what papers need. A stamp that holds the step's inputs marks it as done. Without root it
+# names the missing packages and goes on with what it can.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 stamps=.kvdyno/setup
