@@ -64,7 +64,8 @@ def claims_table(claims: Sequence[Judged]) -> PaperTable | None:
     return PaperTable(
         id="claimpoints",
         title="Every claim at each of its points",
-        caption="A doubt in brackets is why a point decides nothing.",
+        caption="A point's verdict is not adjusted for the number of claims. A doubt in brackets is why it "
+        "decides nothing.",
         names=("experiment", "claim", "point"),
         columns=("value", "interval", "n", "verdict"),
         rows=tuple(rows),

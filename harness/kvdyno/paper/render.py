@@ -26,10 +26,15 @@ class Rendered:
 
 @dataclass(frozen=True)
 class Engine:
-    """A contender as the set-up lists it, with the experiments in which it had these options."""
+    """A contender as the paper lists it, with the experiments in which it had these options.
+
+    `options` are those that differ from the contender `like` of the same engine, all of them if that is "".
+    """
 
     contender: Contender
     experiments: tuple[str, ...]
+    like: str
+    options: Mapping[str, str]
 
 
 def render(
@@ -37,12 +42,13 @@ def render(
     chapters: Sequence[Chapter],
     absences: Sequence[Absence],
     *,
-    again: str,
+    name: str,
+    flags: str,
     text: Path,
     base: Path,
 ) -> Rendered:
-    """The paper's LaTeX. `text` is the folder of its own templates, `base` that of the shared ones,
-    `again` the command that makes it again.
+    """The paper's LaTeX. `text` is the folder of its own templates, `base` that of the shared ones.
+    `name` and `flags` are what the commands take that make it again.
 
     Raises StoreError where records do not belong together or there are none, SpecError for a mistake of a
     template.
@@ -63,7 +69,8 @@ def render(
         "paper": paper,
         "chapters": chapters,
         "absences": absences,
-        "again": again,
+        "name": name,
+        "flags": flags,
         "engines": _engines(chapters),
     }
     whole = render_template(environment, _MAIN, shown)
@@ -100,7 +107,15 @@ def _engines(chapters: Sequence[Chapter]) -> tuple[Engine, ...]:
             key = (contender.label, contender.binary_sha256, _frozen(contender.options))
             groups.setdefault(key, (contender, []))[1].append(chapter.name)
     ordered = sorted(groups.values(), key=lambda group: (group[0].engine, group[0].label))
-    return tuple(Engine(contender, tuple(names)) for contender, names in ordered)
+    first: dict[str, Contender] = {}
+    found = []
+    for contender, names in ordered:
+        other = first.setdefault(contender.engine, contender)
+        shared = {} if other is contender else other.options
+        options = {name: text for name, text in contender.options.items() if shared.get(name) != text}
+        like = "" if other is contender else other.label
+        found.append(Engine(contender, tuple(names), like, options))
+    return tuple(found)
 
 
 def _frozen(options: Mapping[str, str]) -> tuple[tuple[str, str], ...]:

@@ -9,7 +9,7 @@ from kvdyno.model.results import Contender, NoiseFloor
 from .templates import Tex, tex
 
 #: Behind these a name may break, and after so many letters without one.
-_BREAKS, _UNBROKEN = " _-./=,:@", 12
+_BREAKS, _UNBROKEN = " _-./=,:@", 16
 
 
 def floor_text(floor: NoiseFloor) -> str:

@@ -63,7 +63,8 @@ def write_paper(
         asked,
         chapters,
         [each for each in found.values() if isinstance(each, Absence)],
-        again=f"make paper PAPER={name} PROFILE={profile}",
+        name=name,
+        flags=_flags(wanted, uncapped=uncapped),
         text=project.paper_texts / name,
         base=project.paper_texts / _BASE,
     )
@@ -76,6 +77,14 @@ def write_paper(
         return PaperPaths(source, None, 0, rendered.lacking)
     pdf, pages = stage.build_pdf(source, epoch=_epoch(chapters))
     return PaperPaths(source, pdf, pages, rendered.lacking)
+
+
+def _flags(wanted: Request, *, uncapped: bool) -> str:
+    """What the commands take that measure again and make the paper again."""
+    parts = [f"--profile {wanted.profile}"]
+    parts += [f"--repeat {wanted.repeat}"] if wanted.repeat else []
+    parts += [f"--runner {wanted.runner}"] if wanted.runner != "local" else []
+    return " ".join([*parts, *(["--uncapped"] if uncapped else [])])
 
 
 def _find(
