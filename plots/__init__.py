@@ -68,7 +68,7 @@ class Sheet:
 #: A report's page.
 SCREEN = Sheet(width=9.3, alone=6.2, panel_height=2.35, tallest=200.0, columns=(2, 3, 4), letters=1.0)
 #: A paper of two columns: a panel in one of them, several across both, the smallest letters 6 points high.
-COLUMNS = Sheet(width=7.0, alone=3.33, panel_height=1.5, tallest=6.9, columns=(2, 3), letters=0.86)
+COLUMNS = Sheet(width=7.0, alone=3.33, panel_height=1.5, tallest=7.3, columns=(2, 3), letters=0.86)
 
 
 @dataclass(frozen=True)

@@ -72,7 +72,7 @@ def value_axes(panels: Sequence[Scaled], binding: Binding, *, log: bool, from_ze
     """Label and ticks of the panels' axes of values. Neighbours in a row that show the same share the unit's
     prefix, which stands with the label at the first of them.
     """
-    room = int(_LABEL_LETTERS * binding.sheet.panel_height / binding.sheet.letters)
+    room = int(_LABEL_LETTERS * min(map(_row_height, panels), default=1.0) / binding.sheet.letters)
     for _, group in itertools.groupby(panels, key=lambda panel: (_row(panel.axes), panel.measure)):
         neighbours = list(group)
         values = [v for panel in neighbours for v in panel.values]
@@ -86,6 +86,13 @@ def value_axes(panels: Sequence[Scaled], binding: Binding, *, log: bool, from_ze
                 _log_axis(panel, divisor)
             else:
                 _linear_axis(panel, divisor, from_zero=from_zero)
+
+
+def _row_height(panel: Scaled) -> float:
+    """Inches of the figure that a row of panels has."""
+    place, figure = panel.axes.get_subplotspec(), panel.axes.get_figure(root=True)
+    rows = place.get_gridspec().nrows if place else 1
+    return float(figure.get_figheight() if figure else 1.0) / rows
 
 
 def _row(axes: Axes) -> int:
