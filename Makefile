@@ -16,13 +16,15 @@ STRESS ?= all
 STRESSFLAGS ?=
 FUZZ ?= 10000000
 IMAGES ?=
+PAPER ?= evendb
+RECORDS ?=
 BASE_IMAGE ?=
 # The experiment's engines, as commands that prepare them want them named.
 ITS_ENGINES = --experiment $(EXPERIMENT) $(if $(ENGINES),--engines $(ENGINES))
 KVDYNO := .venv/bin/kvdyno
 PY := .venv/bin/python
 
-.PHONY: help experiment tuning plan test test-cpp test-python lint tidy locks format results simulations sanitize aarch64 bench-driver bench-chunkstore bench-reads stress fuzz \
+.PHONY: help experiment tuning plan test test-cpp test-python lint tidy locks format results paper paper-records simulations sanitize aarch64 bench-driver bench-chunkstore bench-reads stress fuzz \
         engines engines-ready ready-local engines-test images ready-docker harness-image clean-room packages venv build tests-built lock doctor clean distclean
 
 help:  ## List the targets
@@ -72,6 +74,16 @@ format: venv  ## Rewrite the sources in the project's format
 
 results: venv  ## Make every committed number again: tables from metrics, then the documents
 	@$(KVDYNO) derive && PYTHONPATH=. $(PY) results/quickstart/picture.py && $(KVDYNO) prose
+
+paper: venv $(if $(RECORDS),,paper-records)  ## Measure what a paper lacks (PAPER=, PROFILE=), and make it; RECORDS=dir measures nothing
+	@harness/setup.sh latex
+	@$(KVDYNO) paper $(PAPER) --profile $(PROFILE) $(if $(RECORDS),--results $(RECORDS),--runner $(RUNNER)) $(filter --uncapped,$(RUNFLAGS))
+
+# Runs that fail are results (exit status 8): the paper lists them.
+paper-records: venv
+	@names=$$($(KVDYNO) paper $(PAPER) --experiments); for name in $$names; do \
+	  $(MAKE) --no-print-directory engines-ready EXPERIMENT=$$name ENGINES= && \
+	  { $(KVDYNO) run $$name --profile $(PROFILE) --runner $(RUNNER) $(RUNFLAGS) || [ $$? = 8 ]; } || exit 1; done
 
 simulations: venv  ## Run the seeded simulations behind results/ again (two minutes); then make results
 	@$(PY) results/truth/simulate.py

@@ -10,7 +10,7 @@ RUN cp -a /etc/apt /apt-of-the-base
 COPY host/ /
 RUN apt-get update -qq \
  && apt-get install -qq --no-install-recommends git python3 python3-venv \
-      latexmk texlive-fonts-recommended texlive-latex-recommended >/dev/null
+      latexmk poppler-utils texlive-fonts-recommended texlive-latex-recommended >/dev/null
 COPY harness/requirements.in harness/requirements.lock /wanted/
 # All that the lock has is checked against its hashes; then only what the harness needs of it is installed.
 RUN python3 -m venv /opt/kvdyno && python3 -m venv /scratch \

@@ -2,8 +2,9 @@
 # Sets up what kvdyno needs on Debian or Ubuntu, each step once: `setup.sh packages` installs system
 # packages, `setup.sh venv` makes the Python environment, `setup.sh docker` sees to it that a Docker
 # Engine answers, `setup.sh versions` installs what building versions of engines needs,
-# `setup.sh aarch64` what cross-compiling needs, `setup.sh browser` what tests of the report's page need. A stamp that holds the step's inputs marks it as done. Without root it names the
-# missing packages and goes on with what it can.
+# `setup.sh aarch64` what cross-compiling needs, `setup.sh browser` what tests of the report's page need,
+# `setup.sh latex` what papers need. A stamp that holds the step's inputs marks it as done. Without root it
+# names the missing packages and goes on with what it can.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 stamps=.kvdyno/setup
@@ -147,6 +148,11 @@ aarch64() {  # a cross compiler, and what runs its programs here
   need g++-aarch64-linux-gnu qemu-user-static
 }
 
+latex() {  # what makes a paper's PDF, and what looks at it
+  need latexmk poppler-utils texlive-fonts-recommended texlive-latex-recommended
+  if ! command -v latexmk >/dev/null; then say "no LaTeX: kvdyno paper makes no PDF" >&2; exit 1; fi
+}
+
 axe_version=4.14.1
 axe_sha256=e6b0ce02b84d892e2e33e403485e7f3d6c29e2be6df65daf44d89ba564139745
 
@@ -172,7 +178,7 @@ with_new_cargo() {  # Debian 12's package cargo is too old for its own registry;
 }
 
 case "${1:-}" in
-  packages | venv | docker | aarch64 | browser) "$1" ;;
+  packages | venv | docker | aarch64 | browser | latex) "$1" ;;
   versions) shift; versions "$@" ;;
-  *) echo "usage: setup.sh packages|venv|docker|aarch64|browser|versions" >&2; exit 2 ;;
+  *) echo "usage: setup.sh packages|venv|docker|aarch64|browser|latex|versions" >&2; exit 2 ;;
 esac

@@ -31,11 +31,44 @@ from matplotlib.figure import Figure
 
 from kvdyno.model.figure_options import OptionForms
 
-from .output import FigureFiles, save
+from .output import FigureFiles, save, save_pdf
 
-__all__ = ["Binding", "FigureFiles", "Kind", "OptionForms", "TableKind", "kinds", "save"]
+__all__ = [
+    "COLUMNS",
+    "SCREEN",
+    "Binding",
+    "FigureFiles",
+    "Kind",
+    "OptionForms",
+    "Sheet",
+    "TableKind",
+    "kinds",
+    "save",
+    "save_pdf",
+]
 
 TableKind = Literal["estimates", "percentiles", "series", "timeline"]
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """What a figure is drawn for, in inches: `width` of several panels, `alone` of one, `panel_height` of a
+    row of panels, `tallest` of all rows together. `columns` are the numbers of panels that may stand side by
+    side, `letters` is the size of letters as a share of the screen's.
+    """
+
+    width: float
+    alone: float
+    panel_height: float
+    tallest: float
+    columns: tuple[int, ...]
+    letters: float
+
+
+#: A report's page.
+SCREEN = Sheet(width=9.3, alone=6.2, panel_height=2.35, tallest=200.0, columns=(2, 3, 4), letters=1.0)
+#: A paper of two columns: a panel in one of them, several across both, the smallest letters 6 points high.
+COLUMNS = Sheet(width=7.0, alone=3.33, panel_height=1.5, tallest=7.3, columns=(2, 3), letters=0.86)
 
 
 @dataclass(frozen=True)
@@ -47,7 +80,7 @@ class Binding:
     `reference` is one to compare it with. `units` are the columns' own ("byte", "s"). `contenders` fixes
     order and colours: a value of the first series column has the same colour in every figure that names the
     same contenders in the same order. `published` is what the legend calls numbers of a document, hollow
-    marks; "" if there are none.
+    marks; "" if there are none. `sheet` is what the figure is drawn for.
     """
 
     title: str = ""
@@ -61,6 +94,7 @@ class Binding:
     contenders: tuple[str, ...] = ()
     caption: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
+    sheet: Sheet = SCREEN
     published: str = ""
 
 

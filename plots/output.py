@@ -31,10 +31,18 @@ class FigureFiles:
 
 def save(figure: Figure, stem: Path) -> FigureFiles:
     """Write `<stem>.pdf`, `.svg` and `.png`; each appears whole or not at all. Raises OSError."""
-    paths = {suffix: stem.with_name(f"{stem.name}.{suffix}") for suffix in _FORMATS}
+    return FigureFiles(**{suffix: _write(figure, stem, suffix) for suffix in _FORMATS})
+
+
+def save_pdf(figure: Figure, stem: Path) -> Path:
+    """Write `<stem>.pdf` alone, as `save` does. Raises OSError."""
+    return _write(figure, stem, "pdf")
+
+
+def _write(figure: Figure, stem: Path, suffix: str) -> Path:
+    path = stem.with_name(f"{stem.name}.{suffix}")
+    whole = path.with_name(f".{path.name}.partial")
     with matplotlib.rc_context({"svg.hashsalt": "kvdyno", "svg.fonttype": "path", "pdf.fonttype": 42}):
-        for suffix, path in paths.items():
-            whole = path.with_name(f".{path.name}.partial")
-            figure.savefig(whole, format=suffix, **_FORMATS[suffix])
-            whole.replace(path)
-    return FigureFiles(**paths)
+        figure.savefig(whole, format=suffix, **_FORMATS[suffix])
+    whole.replace(path)
+    return path

@@ -20,7 +20,7 @@ from .units import scale_for, three_digits
 #: smallest mark would be lower than a thirtieth of the panel.
 LOG_FROM = 30
 _HEADROOM = 1.03  # of the value axis, above the largest value
-_LABEL_LETTERS = 30  # fit beside a panel
+_LABEL_LETTERS = 12.8  # an inch fit beside a panel
 _DENSE = (1, 2, 5)  # ticks of a decade where a panel shows less than LOG_FROM
 
 
@@ -72,12 +72,13 @@ def value_axes(panels: Sequence[Scaled], binding: Binding, *, log: bool, from_ze
     """Label and ticks of the panels' axes of values. Neighbours in a row that show the same share the unit's
     prefix, which stands with the label at the first of them.
     """
+    room = int(_LABEL_LETTERS * min(map(_row_height, panels), default=1.0) / binding.sheet.letters)
     for _, group in itertools.groupby(panels, key=lambda panel: (_row(panel.axes), panel.measure)):
         neighbours = list(group)
         values = [v for panel in neighbours for v in panel.values]
         divisor, spelled = scale_for(_typical(values, log=log), neighbours[0].unit)
         label = ", ".join(part for part in (binding.label, spelled) if part)
-        neighbours[0].axes.set_ylabel("\n".join(textwrap.wrap(label, _LABEL_LETTERS)))
+        neighbours[0].axes.set_ylabel("\n".join(textwrap.wrap(label, room)))
         for panel in neighbours:
             if binding.reference is not None:
                 panel.axes.axhline(binding.reference, color=QUIET, linewidth=0.9, linestyle="--", zorder=1)
@@ -85,6 +86,13 @@ def value_axes(panels: Sequence[Scaled], binding: Binding, *, log: bool, from_ze
                 _log_axis(panel, divisor)
             else:
                 _linear_axis(panel, divisor, from_zero=from_zero)
+
+
+def _row_height(panel: Scaled) -> float:
+    """Inches of the figure that a row of panels has."""
+    place, figure = panel.axes.get_subplotspec(), panel.axes.get_figure(root=True)
+    rows = place.get_gridspec().nrows if place else 1
+    return float(figure.get_figheight() if figure else 1.0) / rows
 
 
 def _row(axes: Axes) -> int:

@@ -15,14 +15,14 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from . import Binding, OptionForms, TableKind, scales, style
+from . import Binding, OptionForms, Sheet, TableKind, scales, style
 from .units import axis_text
 
 TABLE: TableKind = "estimates"
 OPTIONS: OptionForms = {"share": "flag", "metrics": "words"}
 
 _GROUP_WIDTH = 0.8
-_LETTERS_BELOW = 60  # names stand level below a panel as long as they have no more together
+_LETTERS_BELOW = 9.7  # an inch: names stand level below a panel as long as they have no more together
 
 
 @style.styled
@@ -67,15 +67,16 @@ def _panel(
             ticks.append(centre)
             mark = look.name if binding.series or not binding.x else ""
             names.append(tuple(part for part in (mark, axis_text(group, unit)) if part))
-    _names_below(axes, ticks, names)
+    _names_below(axes, ticks, names, binding.sheet)
     return highest
 
 
-def _names_below(axes: Axes, ticks: list[float], names: list[tuple[str, ...]]) -> None:
+def _names_below(axes: Axes, ticks: list[float], names: list[tuple[str, ...]], sheet: Sheet) -> None:
     """What the stacks are called: a line for each part of a name or, where they would overlap, aslant."""
-    aslant = len(names) * max((len(part) for name in names for part in name), default=0) > _LETTERS_BELOW
+    room = _LETTERS_BELOW * sheet.alone / sheet.letters
+    aslant = len(names) * max((len(part) for name in names for part in name), default=0) > room
     axes.set_xticks(ticks, [(", " if aslant else "\n").join(name) for name in names])
-    axes.tick_params(axis="x", length=0, labelsize=7)
+    axes.tick_params(axis="x", length=0, labelsize=style.small())
     if aslant:
         for label in axes.get_xticklabels():
             label.set(rotation=30, ha="right", rotation_mode="anchor")

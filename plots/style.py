@@ -25,7 +25,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 from numpy.typing import NDArray
 
-from . import Binding
+from . import SCREEN, Binding, Sheet
 from .units import axis_text, status_text
 
 COLOURS = ("#3661C8", "#BF4A00", "#12A975", "#B578C7", "#B68804", "#3D95F2", "#4B803F", "#925669")
@@ -48,9 +48,7 @@ _DARK_PAPER = "#0F1419"  # of a page on a dark screen
 CAUSES = {"memtable": "#56B4E9", "level 0": "#D55E00", "pending compaction": "#009E73", "other": "#7D7D7D"}
 _DELAY_STRENGTH, _STOP_STRENGTH = 0.3, 0.85
 
-#: Inches, as all that follow: figures are as wide as a page, so that text has one size in all of them.
-WIDTH, _WIDTH_ALONE, _PANEL_HEIGHT = 9.3, 6.2, 2.35
-_COLUMNS = (2, 3, 4)  # of panels that fit into the width
+#: Inches: figures are as wide as their sheet, so that text has one size in all of them.
 _TITLE_LINE, _LEGEND_LINE, _CAPTION_LINE, _CAPTION_EDGE = 0.27, 0.19, 0.13, 0.07
 _LEGEND_LINE_WIDTH = 1.6  # points, at least
 #: What a legend's entry takes beside its text, and what letters take: wide ones fit, too.
@@ -86,6 +84,9 @@ _RC: dict[str, Any] = {
 }
 
 
+#: The smallest letters, as a share of the usual ones.
+_SMALL = 7 / 8.5
+
 #: How the ids of title and caption begin in an SVG; "-" and the height in points follow. A page that has both
 #: as text leaves them out of its picture.
 TITLE_ID, CAPTION_ID = "title", "caption"
@@ -116,10 +117,21 @@ def styled(draw: Draw) -> Draw:
     def wrapped(table: pd.DataFrame, binding: Binding) -> Figure:
         with matplotlib.rc_context():
             matplotlib.rcdefaults()
-            matplotlib.rcParams.update(cast(Any, _RC))
+            matplotlib.rcParams.update(cast(Any, _rc(binding.sheet)))
             return draw(table, binding)
 
     return wrapped
+
+
+def _rc(sheet: Sheet) -> dict[str, Any]:
+    """The settings, with letters and lines of the sheet's size."""
+    sizes = {name: _RC[name] * sheet.letters for name in _RC if name.endswith(("size", "width"))}
+    return {**_RC, **sizes}
+
+
+def small() -> float:
+    """Size of the smallest letters, in points, under the style in force."""
+    return round(float(matplotlib.rcParams["font.size"]) * _SMALL, 3)
 
 
 def colours(contenders: Iterable[str]) -> dict[str, str]:
@@ -213,10 +225,11 @@ def panels(table: pd.DataFrame, binding: Binding) -> tuple[Figure, list[tuple[Ax
     keys = list(table[columns].drop_duplicates().itertuples(index=False, name=None)) if columns else []
     keys = keys or [()]
     speaking = _speaking(table, columns)
-    wide = columns_for(len(keys))
+    sheet = binding.sheet
+    wide = columns_for(len(keys), sheet)
     high = math.ceil(len(keys) / wide)
-    width = WIDTH if wide > 1 else _WIDTH_ALONE
-    figure = Figure(figsize=(width, _PANEL_HEIGHT * high), layout="constrained")
+    size = (sheet.width if wide > 1 else sheet.alone, min(sheet.panel_height * high, sheet.tallest))
+    figure = Figure(figsize=size, layout="constrained")
     drawn = []
     for place, key in enumerate(keys):
         axes = figure.add_subplot(high, wide, place + 1)
@@ -232,7 +245,7 @@ def _speaking(table: pd.DataFrame, columns: list[str]) -> list[str]:
     return [c for c in columns if table[c].nunique(dropna=False) > 1] or columns[:1]
 
 
-def columns_for(count: int) -> int:
+def columns_for(count: int, sheet: Sheet = SCREEN) -> int:
     """How many of `count` panels stand side by side: no lone one in the last row and few empty places where
     the page's width allows it, and about as many rows as columns.
     """
@@ -242,7 +255,7 @@ def columns_for(count: int) -> int:
         empty = high * wide - count
         return high > 1 and empty == wide - 1, 2 * empty + abs(high - wide), -wide
 
-    return min((wide for wide in _COLUMNS if wide <= count), key=cost, default=1)
+    return min((wide for wide in sheet.columns if wide <= count), key=cost, default=1)
 
 
 def panel_text(column: str, value: Any, binding: Binding) -> str:
@@ -297,6 +310,7 @@ def finish(figure: Figure, binding: Binding, handles: Mapping[str, Any]) -> Figu
     named = {name: handle for name, handle in handles.items() if name}
     width = figure.get_figwidth()
     entry = _LEGEND_MARK + _LEGEND_LETTER * max(map(len, named), default=0)
+    entry *= binding.sheet.letters
     columns = max(1, min(len(named), int(width / entry)))
     rows = math.ceil(len(named) / columns)
     caption = textwrap.wrap(binding.caption, max(20, int(width / _CAPTION_LETTER)))
@@ -315,7 +329,9 @@ def finish(figure: Figure, binding: Binding, handles: Mapping[str, Any]) -> Figu
         text.set_gid(f"{TITLE_ID}-{round(72 * title)}")
     if caption:
         lines = "\n".join(caption)
-        text = figure.text(left, 0.05 / height, lines, fontsize=7, color=QUIET, va="bottom", linespacing=1.25)
+        text = figure.text(
+            left, 0.05 / height, lines, fontsize=small(), color=QUIET, va="bottom", linespacing=1.25
+        )
         text.set_gid(f"{CAPTION_ID}-{round(72 * bottom)}")
     if named:
         legend = figure.legend(
@@ -342,7 +358,7 @@ def _outer_labels(figure: Figure) -> None:
 def blank(table: pd.DataFrame, binding: Binding) -> Figure:
     """A figure without panels: its title, and a caption with the reason."""
     del table
-    return finish(Figure(figsize=(WIDTH, 0.05), layout="constrained"), binding, {})
+    return finish(Figure(figsize=(binding.sheet.width, 0.05), layout="constrained"), binding, {})
 
 
 def absence(
@@ -356,7 +372,7 @@ def absence(
     for spot, status in zip(spots[missing], rows["status"][missing], strict=True):
         text = axes.annotate(
             f"× {status_text(status)}", (spot, 0), xycoords=axes.get_xaxis_transform(),
-            xytext=(-aside, 3), textcoords="offset points", rotation=90, ha="center", va="bottom", fontsize=7,
-            color=colour, zorder=5,
+            xytext=(-aside, 3), textcoords="offset points", rotation=90, ha="center", va="bottom",
+            fontsize=small(), color=colour, zorder=5,
         )  # fmt: skip
         text.set_path_effects([withStroke(linewidth=2.5, foreground=PAPER)])

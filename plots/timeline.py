@@ -24,7 +24,7 @@ from matplotlib.patheffects import withStroke
 
 from kvdyno.model.figure_options import words_of
 
-from . import Binding, OptionForms, TableKind, scales, style
+from . import Binding, OptionForms, Sheet, TableKind, scales, style
 from .units import status_text, word_text
 
 TABLE: TableKind = "timeline"
@@ -61,7 +61,7 @@ def draw(table: pd.DataFrame, binding: Binding) -> Figure:
     keys = list(table[columns].drop_duplicates().itertuples(index=False, name=None)) if columns else [()]
     rows = [style.rows_of(table, columns, key) for key in keys]
     lanes = [list(_lanes(one, binding)) for one in rows]
-    figure, panels = _stack([_BODY + _depth(own) for own in lanes])
+    figure, panels = _stack([_BODY + _depth(own) for own in lanes], binding.sheet)
     end = float((table["elapsed"] + table["duration"].fillna(0)).max())  # 0: no run has anything
     top = float(table["value"].max()) * 1.06  # NaN: no run has a value
     handles: dict[str, Any] = {}
@@ -75,10 +75,12 @@ def draw(table: pd.DataFrame, binding: Binding) -> Figure:
     return style.finish(figure, binding, {name: handles[name] for name in sorted(handles, key=_legend_place)})
 
 
-def _stack(heights: list[float]) -> tuple[Figure, list[Axes]]:
-    """Axes of these heights above one another, as wide as a report; time is written below the last."""
-    size = (style.WIDTH, sum(heights) + 0.25 * len(heights) + _TIME)
-    figure = Figure(figsize=size, layout="constrained")
+def _stack(heights: list[float], sheet: Sheet) -> tuple[Figure, list[Axes]]:
+    """Axes of these heights, less on a low sheet, above one another, as wide as the sheet; time is written
+    below the last.
+    """
+    whole = (sum(heights) + 0.25 * len(heights) + _TIME) * sheet.letters
+    figure = Figure(figsize=(sheet.width, min(whole, sheet.tallest)), layout="constrained")
     grid = figure.add_gridspec(len(heights), 1, height_ratios=heights)
     panels: list[Axes] = []
     for place in range(len(heights)):
@@ -165,7 +167,7 @@ def _mark(
     low, height = place
     axes.annotate(
         lane.name, (0, low + height / 2), xycoords=axes.get_yaxis_transform(), xytext=(-4, 0),
-        textcoords="offset points", ha="right", va="center", fontsize=7, color=style.QUIET,
+        textcoords="offset points", ha="right", va="center", fontsize=style.small(), color=style.QUIET,
     )  # fmt: skip
     inner, size = low + 0.17 * height, 0.66 * height
     if lane.kind != "tuning":

@@ -11,7 +11,7 @@ from rich.text import Text
 from kvdyno.errors import HostError, KvdynoError
 
 # For their commands, in the order in which help lists them.
-from . import measure, show, claims, tuning, bundles, publish, engines, images, selftest, machine  # isort: skip
+from . import measure, show, claims, paper, tuning, bundles, publish, engines, images, selftest, machine  # isort: skip
 from .app import app, error_console
 from .pages.shapes import harmless
 
@@ -23,6 +23,7 @@ __all__ = [
     "machine",
     "main",
     "measure",
+    "paper",
     "publish",
     "selftest",
     "show",

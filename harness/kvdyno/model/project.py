@@ -83,6 +83,16 @@ class Project:
         return self.root / "results"
 
     @property
+    def papers(self) -> Path:
+        """Papers as LaTeX and PDF, made from records; not in git."""
+        return self.results / "papers"
+
+    @property
+    def paper_texts(self) -> Path:
+        """A folder for each paper, and base/ for what all share."""
+        return self.root / "paper"
+
+    @property
     def published(self) -> Path:
         """What documents publish, a file each; in git."""
         return self.committed / "published"

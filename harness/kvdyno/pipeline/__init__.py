@@ -23,6 +23,7 @@ from .conclusions import (
 )
 from .documents import Watch
 from .machine import clean, examine
+from .papers import read_paper, write_paper
 from .planning import Request, demand_memory, make_plan
 from .publishing import Publication, publish
 from .recorded import Recorded, find_recorded
@@ -72,6 +73,7 @@ __all__ = [
     "plan_again",
     "publish",
     "query",
+    "read_paper",
     "remaining",
     "rerun",
     "reusable",
@@ -80,6 +82,7 @@ __all__ = [
     "summarise",
     "sweep",
     "write_claims",
+    "write_paper",
     "write_report",
     "write_search",
     "write_study",

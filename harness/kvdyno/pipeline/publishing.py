@@ -29,7 +29,7 @@ from .recorded import Recorded
 ACCEPTABLE = ("modified", "machines")
 
 #: Not one of the folders that git ignores.
-_NAME = re.compile(r"(?!(runs|sweeps|reports|hosts)(/|$))[a-z0-9][a-z0-9-]*(/[a-z0-9][a-z0-9-]*)?")
+_NAME = re.compile(r"(?!(runs|sweeps|reports|papers|hosts)(/|$))[a-z0-9][a-z0-9-]*(/[a-z0-9][a-z0-9-]*)?")
 _GIB = 1 << 30
 SpecT = TypeVar("SpecT", TableSpec, ClaimSpec)
 

@@ -39,12 +39,14 @@ def find_recorded(
     runner: RunnerName | None = None,
     builds_of: str | None = None,
     uncapped: bool = False,
+    other_builds: bool = False,
 ) -> Recorded:
     """The records of an experiment: of the builds that are here, or of those that a sweep measured.
 
     `builds_of` names that sweep; without it, the latest that `runner` ran, with most of the engines, is taken
-    where engines are not built here. Raises StoreError where there are only records of other builds, and
-    names their sweeps; UsageError for an unknown sweep; what `make_plan` raises where nothing is recorded.
+    where engines are not built here, and with `other_builds` also where only other builds have records.
+    Else raises StoreError there, and names their sweeps; UsageError for an unknown sweep; what `make_plan`
+    raises where nothing is recorded.
     """
     if builds_of is not None:
         return _noted(_of(project, request, _named(project, request, builds_of), uncapped=uncapped))
@@ -54,12 +56,18 @@ def find_recorded(
         others = _others(project, request, runner=runner, uncapped=uncapped)
         if not others:
             raise lack
-        sweep, found = others[0]
-        return _noted(found, f"engines are not built here: the builds are those of sweep {sweep.sweep_id}")
+        return _of_others(others, "engines are not built here")
     records = stored(project, whole, uncapped=uncapped)
     if not records and (others := _others(project, request, runner=runner, uncapped=uncapped)):
-        raise _of_other_builds(project, request, others)
+        if not other_builds:
+            raise _of_other_builds(project, request, others)
+        return _of_others(others, "the builds that are here have no records")
     return _noted(Recorded(whole, records, request.partial))
+
+
+def _of_others(others: Sequence[tuple[Sweep, Recorded]], why: str) -> Recorded:
+    sweep, found = others[0]
+    return _noted(found, f"{why}: the builds are those of sweep {sweep.sweep_id}")
 
 
 def _named(project: Project, request: Request, sweep_id: str) -> Sweep:

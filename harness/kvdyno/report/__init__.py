@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from kvdyno.model.experiment import Experiment, FigureSpec, TableSpec
-from kvdyno.model.figure_options import words_of
+from kvdyno.model.experiment import Experiment, TableSpec
 from kvdyno.model.results import Analysis, Earlier, ReportPaths
 
+from .absence import absences
+from .chapters import make_chapter
 from .claims import claim_lines, claims_document
 from .figures import check_figures, draw_figure
 from .files import make_folder, write_text
@@ -27,6 +28,7 @@ __all__ = [
     "claims_document",
     "csv_tables",
     "first_texts",
+    "make_chapter",
     "summarise",
     "write_claims",
     "write_report",
@@ -65,10 +67,7 @@ def write_report(
     figures = [figure for figure in drawn if figure is not None]
     built = [build_grid(spec, analysis) for spec in experiment.tables]
     grids = [grid for grid in built if grid is not None]
-    left_out = (
-        *(_absence("figure", spec) for spec, made in zip(experiment.figures, drawn, strict=True) if not made),
-        *(_absence("table", spec) for spec, made in zip(experiment.tables, built, strict=True) if not made),
-    )
+    left_out = absences(experiment, figures=drawn, tables=built)
     page = render_html(
         analysis,
         experiment,
@@ -131,10 +130,3 @@ def _computed(tables: Mapping[str, pd.DataFrame]) -> dict[str, str]:
         for name, table in tables.items()
         if len(table)
     }
-
-
-def _absence(what: str, spec: FigureSpec | TableSpec) -> str:
-    metrics = (
-        words_of(spec.options.get("metrics", spec.metric)) if isinstance(spec, FigureSpec) else (spec.metric,)
-    )
-    return f"{what} {spec.id}: no record has {' or '.join(map(str, metrics))} of phase {spec.phase}"

@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 import pandas as pd
+from matplotlib.figure import Figure
 
 import plots
 from kvdyno.errors import SpecError, StoreError
@@ -21,6 +22,16 @@ from .overlays import published_caption, published_name, with_published_column
 from .single_runs import timeline_caption, timeline_rows
 from .summary import point_text
 from .words import column_of, common_title, interval_words, metric_title, ratio_interval_words
+
+
+@dataclass(frozen=True)
+class Composed:
+    """A figure before it is a file, and the sentence that belongs under it."""
+
+    spec: FigureSpec
+    figure: Figure
+    title: str
+    caption: str
 
 
 @dataclass(frozen=True)
@@ -38,6 +49,22 @@ def draw_figure(spec: FigureSpec, analysis: Analysis, *, folder: Path) -> Drawn 
 
     Raises SpecError for an unknown kind or option, StoreError if the files cannot be written.
     """
+    composed = compose(spec, analysis)
+    if composed is None:
+        return None
+    try:
+        files = plots.save(composed.figure, folder / spec.id)
+    except OSError as error:
+        raise StoreError(f"cannot write figure {spec.id!r}: {error.strerror}", where=str(folder)) from error
+    return Drawn(composed.spec, composed.title, composed.caption, files)
+
+
+def compose(spec: FigureSpec, analysis: Analysis, *, sheet: plots.Sheet = plots.SCREEN) -> Composed | None:
+    """The figure for a sheet; None if no record has what it shows. The screen's has title and caption, a
+    paper's has neither: they are the paper's own text.
+
+    Raises SpecError for an unknown kind or option.
+    """
     kind = _kind(spec)
     table = _TABLES[kind.table](spec, analysis)
     if table.empty:
@@ -52,11 +79,8 @@ def draw_figure(spec: FigureSpec, analysis: Analysis, *, folder: Path) -> Drawn 
     draw = kind.draw
     if _too_few(table):
         binding, draw = replace(binding, caption=_nothing_to_see(spec)), style.blank
-    try:
-        files = plots.save(draw(table, binding), folder / spec.id)
-    except OSError as error:
-        raise StoreError(f"cannot write figure {spec.id!r}: {error.strerror}", where=str(folder)) from error
-    return Drawn(spec, binding.title, binding.caption, files)
+    shown = binding if sheet == plots.SCREEN else replace(binding, title="", caption="", sheet=sheet)
+    return Composed(spec, draw(table, shown), binding.title, binding.caption)
 
 
 def _too_few(table: pd.DataFrame) -> bool:

@@ -16,6 +16,7 @@ from typing import Any
 import pandas as pd
 
 from kvdyno.model.experiment import AxisValue, TableSpec
+from kvdyno.model.latex import escaped
 from kvdyno.model.results import Analysis, ClaimPoint, ClaimResult, resolve_label
 from plots.units import axis_text, scale_for, status_text, three_digits
 
@@ -245,7 +246,7 @@ def to_markdown(grid: Grid) -> str:
         texts = [f"**{text}**" if cell.decided else text for text, cell in zip(texts, cells, strict=True)]
         rows.append([*map(plain, grid.row_texts(row)), *texts])
     table = pipe_table([plain(name) for name in head], rows, names=len(grid.row_axes))
-    return "\n".join([f"**{plain(grid.title)}**{_unit_note(grid)}", "", *table, "", plain(grid.caption), ""])
+    return "\n".join([f"**{plain(grid.title)}**{unit_note(grid)}", "", *table, "", plain(grid.caption), ""])
 
 
 def to_latex(grid: Grid) -> str:
@@ -254,18 +255,18 @@ def to_latex(grid: Grid) -> str:
     lines = [
         "\\begin{table}",
         "  \\centering",
-        f"  \\caption{{{_escaped(f'{grid.title}{_unit_note(grid)}. {grid.caption}')}}}",
+        f"  \\caption{{{escaped(f'{grid.title}{unit_note(grid)}. {grid.caption}')}}}",
         f"  \\label{{tab:{grid.id}}}",
         f"  \\begin{{tabular}}{{{'l' * len(grid.row_axes)}{'r' * len(grid.columns)}}}",
         "    \\toprule",
-        "    " + " & ".join(map(_escaped, head)) + " \\\\",
+        "    " + " & ".join(map(escaped, head)) + " \\\\",
         "    \\midrule",
     ]
     for row in grid.rows:
         cells = [grid.cell(row, column) for column in grid.columns]
-        texts = [_escaped(grid.text(cell)) for cell in cells]
+        texts = [escaped(grid.text(cell)) for cell in cells]
         texts = [f"\\textbf{{{t}}}" if c.decided else t for t, c in zip(texts, cells, strict=True)]
-        lines.append("    " + " & ".join([*map(_escaped, grid.row_texts(row)), *texts]) + " \\\\")
+        lines.append("    " + " & ".join([*map(escaped, grid.row_texts(row)), *texts]) + " \\\\")
     return "\n".join([*lines, "    \\bottomrule", "  \\end{tabular}", "\\end{table}", ""])
 
 
@@ -285,14 +286,7 @@ def to_csv(grid: Grid) -> str:
     return pd.DataFrame(rows, columns=names).to_csv(index=False, lineterminator="\n")
 
 
-def _unit_note(grid: Grid) -> str:
+def unit_note(grid: Grid) -> str:
+    """ ", kop/s": the unit of all cells, behind a title."""
     unit = grid.scale()[1]
     return f", {unit}" if unit and not math.isnan(grid.scale()[0]) else ""
-
-
-_LATEX = {"\\": "\\textbackslash{}", "–": "--", "µ": "\\textmu{}"}
-_LATEX |= {c: f"\\{c}" for c in "&%$#_{}"} | {"~": "\\textasciitilde{}", "^": "\\textasciicircum{}"}
-
-
-def _escaped(text: str) -> str:
-    return "".join(_LATEX.get(character, character) for character in text)

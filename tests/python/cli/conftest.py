@@ -148,9 +148,9 @@ class Checkout:
 def make_checkout(root: Path) -> Checkout:
     """With the repository's workloads, presets and figure kinds, two real engines and TINY as `tiny`."""
     checkout = Checkout(root)
-    for folder in ("experiments", "engines", "build/bin"):
+    for folder in ("experiments", "engines", "paper", "build/bin"):
         (root / folder).mkdir(parents=True)
-    for name in ("workloads", "plots", "engines/adapters"):
+    for name in ("workloads", "plots", "engines/adapters", "paper/base"):
         (root / name).symlink_to(REPOSITORY / name)
     for name in ("kvdyno-memory", "kvdyno-noop"):
         assert (BINARIES / name).is_file(), f"{name} is not built: run `make build` first"

@@ -47,24 +47,57 @@ def test_no_image_is_wanted_where_nothing_runs_in_one(checkout: Checkout, tmp_pa
     assert (answer.status, answer.out) == (0, "no image is needed\n")
 
 
-@pytest.mark.parametrize("needed", ["local", "docker", "local docker"])
-def test_make_prepares_what_each_runner_needs(tmp_path: Path, needed: str) -> None:
-    shutil.copy(REPOSITORY / "Makefile", tmp_path / "Makefile")
-    (tmp_path / "build").mkdir()
+def _make(folder: Path, *arguments: str, answers: str, status: int = 0) -> tuple[int, list[str]]:
+    """Run make with stand-ins for the command and set-up; its exit status and their calls. `answers` are
+    lines of the stand-ins' shell script, `status` is that of `kvdyno run`.
+    """
+    shutil.copy(REPOSITORY / "Makefile", folder / "Makefile")
+    (folder / "build").mkdir()
     for name in (".venv/bin/kvdyno", "harness/setup.sh"):
-        path = tmp_path / name
+        path = folder / name
         path.parent.mkdir(parents=True)
         path.write_text(
-            f'#!/bin/sh\necho "$(basename $0) $*" >> {tmp_path}/calls\n'
-            f'[ "$1 $2" != "engines runners" ] || echo {needed}\n'
+            f'#!/bin/sh\necho "$(basename $0) $*" >> {folder}/calls\n{answers}\n'
+            f'[ "$1" != run ] || exit {status}\n'
         )
         path.chmod(0o755)
     for name in ("harness/packages.txt", "engines/packages.txt", "build/build.ninja"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).touch()
-    subprocess.run(["make", "-s", "experiment", "EXPERIMENT=parity"], cwd=tmp_path, check=True)
-    calls = (tmp_path / "calls").read_text().splitlines()
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).touch()
+    done = subprocess.run(["make", "-s", *arguments], cwd=folder, check=False)
+    return done.returncode, (folder / "calls").read_text().splitlines()
+
+
+@pytest.mark.parametrize("needed", ["local", "docker", "local docker"])
+def test_make_prepares_what_each_runner_needs(tmp_path: Path, needed: str) -> None:
+    answers = f'[ "$1 $2" != "engines runners" ] || echo {needed}'
+    status, calls = _make(tmp_path, "experiment", "EXPERIMENT=parity", answers=answers)
+    assert status == 0
     for runner, command in {"local": "kvdyno engines build", "docker": "kvdyno images build"}.items():
         prepared = f"{command} --experiment parity --runner local" in calls
         assert prepared == (runner in needed.split()), calls
     assert calls[-1] == "kvdyno run parity --profile quick --runner local"
+
+
+_PAPER = '[ "$*" != "paper trial --experiments" ] || echo one two'
+
+
+def test_make_measures_what_a_paper_lacks_though_runs_fail(tmp_path: Path) -> None:
+    status, calls = _make(tmp_path, "paper", "PAPER=trial", answers=_PAPER, status=8)
+    assert status == 0
+    measured = [call for call in calls if call.startswith("kvdyno run")]
+    assert measured == [f"kvdyno run {name} --profile quick --runner local" for name in ("one", "two")]
+    assert calls[-2:] == ["setup.sh latex", "kvdyno paper trial --profile quick --runner local"]
+
+
+def test_make_stops_where_a_papers_experiment_cannot_run(tmp_path: Path) -> None:
+    status, calls = _make(tmp_path, "paper", "PAPER=trial", answers=_PAPER, status=4)
+    assert status != 0
+    assert not any(call.startswith(("kvdyno run two", "kvdyno paper trial --profile")) for call in calls)
+
+
+def test_make_measures_nothing_for_given_records(tmp_path: Path) -> None:
+    status, calls = _make(tmp_path, "paper", "PAPER=trial", "RECORDS=/archive", answers=_PAPER)
+    assert status == 0
+    assert not any(call.startswith("kvdyno run") for call in calls)
+    assert calls[-1] == "kvdyno paper trial --profile quick --results /archive"

@@ -111,6 +111,18 @@ def test_two_saves_of_equal_tables_are_equal_bytes(name: str, tmp_path: Path) ->
     )
 
 
+@pytest.mark.parametrize("name", plots.kinds())
+def test_a_papers_figure_fits_its_columns_and_is_legible_there(name: str) -> None:
+    kind = plots.kinds()[name]
+    sheet = plots.COLUMNS
+    figure = kind.draw(TABLES[kind.table](), replace(binding(kind), title="", caption="", sheet=sheet))
+    figure.canvas.draw()
+    letters = [text for text in figure.findobj(matplotlib.text.Text) if text.get_text()]
+    assert min(text.get_fontsize() for text in letters) >= 6
+    assert figure.get_figwidth() in (sheet.width, sheet.alone)
+    assert figure.get_figheight() <= sheet.tallest + 1.2
+
+
 @pytest.mark.parametrize("name", ["bars", "lines", "measures", "stacked"])
 def test_a_point_without_a_value_shows_the_reason(name: str) -> None:
     assert "× out of memory" in texts(draw(name))

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 import plots
-from plots import Binding, scales, style
+from plots import SCREEN, Binding, scales, style
 
 
 def table(**values: tuple[float, ...]) -> pd.DataFrame:
@@ -104,7 +104,7 @@ def test_grids_have_no_lone_panel(panels: int, columns: int) -> None:
 
 def test_figures_with_panels_side_by_side_have_one_width() -> None:
     widths = {draw(table(**{f"p{n}": (1.0,) for n in range(count)})).get_figwidth() for count in range(2, 9)}
-    assert widths == {style.WIDTH}
+    assert widths == {SCREEN.width}
 
 
 def test_x_is_named_below_the_lowest_panels_alone() -> None:

@@ -1,0 +1,122 @@
+"""A paper's chapters through its templates: one LaTeX file, with nothing typed that a record has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kvdyno.errors import StoreError
+from kvdyno.model.papers import Absence, Chapter, Paper
+from kvdyno.model.results import Contender
+
+from .context import Context
+from .templates import check_typed_numbers, make_environment, render_template
+
+_MAIN = "paper.tex.j2"
+
+
+@dataclass(frozen=True)
+class Rendered:
+    """The whole text, and what it has no number for."""
+
+    tex: str
+    lacking: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Engine:
+    """A contender as the paper lists it, with the experiments in which it had these options.
+
+    `options` are those that differ from the contender `like` of the same engine, all of them if that is "".
+    """
+
+    contender: Contender
+    experiments: tuple[str, ...]
+    like: str
+    options: Mapping[str, str]
+
+
+def render(
+    paper: Paper,
+    chapters: Sequence[Chapter],
+    absences: Sequence[Absence],
+    *,
+    name: str,
+    flags: str,
+    text: Path,
+    base: Path,
+) -> Rendered:
+    """The paper's LaTeX. `text` is the folder of its own templates, `base` that of the shared ones.
+    `name` and `flags` are what the commands take that make it again.
+
+    Raises StoreError where records do not belong together or there are none, SpecError for a mistake of a
+    template.
+    """
+    if not chapters:
+        listed = "; ".join(f"{absence.name}: {absence.reason}" for absence in absences)
+        raise StoreError(
+            f"expected records of one of the paper's experiments, found none ({listed})",
+            remedy="make paper runs them; or name another folder or profile",
+        )
+    check_versions(chapters)
+    own = [paper.abstract, *(section.text for section in paper.sections if section.text)]
+    environment = make_environment([text, base])
+    check_typed_numbers([path for name in own if (path := text / name).is_file()])
+    context = Context(chapters, absences)
+    shown = {
+        **context.functions,
+        "paper": paper,
+        "chapters": chapters,
+        "absences": absences,
+        "name": name,
+        "flags": flags,
+        "engines": _engines(chapters),
+    }
+    whole = render_template(environment, _MAIN, shown)
+    return Rendered(whole, context.lacking())
+
+
+def check_versions(chapters: Sequence[Chapter]) -> None:
+    """Raise StoreError if a label stands for several versions of an engine: the paper would compare them."""
+    seen: dict[str, tuple[Chapter, Contender]] = {}
+    for chapter in chapters:
+        for contender in chapter.analysis.contenders:
+            other, known = seen.setdefault(contender.label, (chapter, contender))
+            if known.version != contender.version:
+                found = " and ".join(
+                    f"{each.version} in {where.name} (record {_record(where, each.label)})"
+                    for where, each in ((other, known), (chapter, contender))
+                )
+                raise StoreError(
+                    f"expected one version of {contender.label} in all of the paper's records, found {found}",
+                    remedy="measure one of them again with the other's version",
+                )
+
+
+def _record(chapter: Chapter, label: str) -> str:
+    runs = chapter.analysis.runs
+    return str(runs.loc[runs["label"] == label, "run_id"].iloc[0])
+
+
+def _engines(chapters: Sequence[Chapter]) -> tuple[Engine, ...]:
+    """Every contender once for each set of options and builds that it had."""
+    groups: dict[tuple[object, ...], tuple[Contender, list[str]]] = {}
+    for chapter in chapters:
+        for contender in chapter.analysis.contenders:
+            key = (contender.label, contender.binary_sha256, _frozen(contender.options))
+            groups.setdefault(key, (contender, []))[1].append(chapter.name)
+    ordered = sorted(groups.values(), key=lambda group: (group[0].engine, group[0].label))
+    first: dict[str, Contender] = {}
+    found = []
+    for contender, names in ordered:
+        other = first.setdefault(contender.engine, contender)
+        shared = {} if other is contender else other.options
+        options = {name: text for name, text in contender.options.items() if shared.get(name) != text}
+        like = "" if other is contender else other.label
+        found.append(Engine(contender, tuple(names), like, options))
+    return tuple(found)
+
+
+def _frozen(options: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted(options.items()))

@@ -1,0 +1,41 @@
+"""Names and facts as LaTeX."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kvdyno.model.results import Contender, NoiseFloor
+
+from .templates import Tex, tex
+
+#: Behind these a name may break, and after so many letters without one.
+_BREAKS, _UNBROKEN = " _-./=,:@", 16
+
+
+def floor_text(floor: NoiseFloor) -> str:
+    """A host's noise floor: "3.1 % (a), 4.0 % (c)"."""
+    return ", ".join(f"{100 * effect:.2g} % ({workload})" for workload, effect in floor.effects.items())
+
+
+def code(text: object) -> Tex:
+    """A name or a command in type of one width, which may break behind its signs, and long ones anywhere."""
+    broken, run = [], 0
+    for character in str(text):
+        run = 0 if character in _BREAKS else run + 1
+        broken.append(tex(character) + (r"\allowbreak{}" if run % _UNBROKEN == 0 else ""))
+    return Tex(rf"\texttt{{{''.join(broken)}}}")
+
+
+def prose(text: str) -> Tex:
+    """Text of an experiment's file: names between backticks in type of one width."""
+    pieces = " ".join(text.split()).split("`")
+    return Tex("".join(code(piece) if place % 2 else tex(piece) for place, piece in enumerate(pieces)))
+
+
+def caveats(contenders: Iterable[Contender]) -> tuple[tuple[str, str], ...]:
+    """Each caveat with the engines that declare it: ("rocksdb, rocksdb-at", "software crc32c")."""
+    found: dict[str, dict[str, None]] = {}
+    for contender in contenders:
+        for caveat in contender.caveats:
+            found.setdefault(caveat, {})[contender.engine] = None
+    return tuple((", ".join(engines), caveat) for caveat, engines in found.items())

@@ -1,0 +1,71 @@
+"""`kvdyno paper` over records of a tiny experiment: whole, partial, and where records cannot be read."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from .conftest import Checkout
+
+PAPER = """\
+schema_version: kvdyno.paper/1
+title: Trial
+reproduces: a trial
+abstract: abstract.tex.j2
+sections:
+  - {title: Results, experiments: [tiny, absent]}
+"""
+ABSENT = """\
+title: Never measured
+engines: [memory]
+grid: {workload: [p], dataset: [256MiB]}
+cap: 2GiB
+claims:
+  - {id: some, text: memory does something, engine: memory, at_least: 1}
+"""
+
+
+@pytest.fixture
+def written(measured: Checkout) -> Checkout:
+    folder = measured.root / "paper" / "trial"
+    folder.mkdir(exist_ok=True)
+    (folder / "paper.yaml").write_text(PAPER)
+    (folder / "abstract.tex.j2").write_text(
+        r'\VAR{value("tiny", engine="memory", workload="a")} \VAR{value("absent", engine="memory")}'
+    )
+    measured.experiment("absent", ABSENT)
+    return measured
+
+
+def test_a_paper_is_made_of_what_is_stored_and_lists_the_rest(written: Checkout) -> None:
+    answer = written.kvdyno("paper", "trial", "--uncapped", "--tex-only")
+    assert answer.status == 0, answer.err
+    assert "not measured: absent: throughput of run at engine memory" in answer.out
+    text = (written.root / "results/papers/trial-quick/paper.tex").read_text()
+    assert "op/s" in text
+    assert "no record at profile quick" in text
+    assert (written.root / "results/papers/trial-quick/figures/tiny/throughput.pdf").is_file()
+    assert all(len(line) <= 80 for line in answer.out.splitlines()[:-1])
+
+
+def test_the_experiments_of_a_paper_are_printed_for_scripts(written: Checkout) -> None:
+    assert written.kvdyno("paper", "trial", "--experiments").out.split() == ["tiny", "absent"]
+
+
+def test_an_unknown_paper_is_named(written: Checkout) -> None:
+    answer = written.kvdyno("paper", "trail")
+    assert answer.status == 2
+    assert "did you mean 'trial'" in answer.err
+    assert "there are: trial" in written.kvdyno("paper").err
+
+
+def test_a_record_that_cannot_be_read_stops_a_paper_and_is_named(written: Checkout, tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    shutil.copytree(written.root / "results", results)
+    broken = next(path for path in results.glob("runs/*/*/record.json") if "load" not in str(path))
+    broken.write_text("{")
+    answer = written.kvdyno("paper", "trial", "--uncapped", "--tex-only", "--results", str(results))
+    assert answer.status == 7
+    assert str(broken) in answer.err
