@@ -11,11 +11,22 @@ from rich.text import Text
 from kvdyno.errors import HostError, KvdynoError
 
 # For their commands, in the order in which help lists them.
-from . import measure, look, bundles, publish, engines, images, selftest, tidy  # isort: skip
+from . import measure, regress, look, bundles, publish, engines, images, selftest, tidy  # isort: skip
 from .app import app, error_console
 from .layout import harmless
 
-__all__ = ["bundles", "engines", "images", "look", "main", "measure", "publish", "selftest", "tidy"]
+__all__ = [
+    "bundles",
+    "engines",
+    "images",
+    "look",
+    "main",
+    "measure",
+    "publish",
+    "regress",
+    "selftest",
+    "tidy",
+]
 
 
 def main() -> None:

@@ -166,6 +166,22 @@ class ClaimSpec(Frozen):
         return None
 
 
+class GateMetric(Frozen):
+    """A metric by which a gate compares two versions; an `exact` one must be equal in every pair."""
+
+    metric: str
+    phase: str = "run"
+    exact: bool = False
+
+
+class GateSpec(Frozen):
+    """What makes an experiment a suite: `margin` is a share, `budget_seconds` bounds the measuring."""
+
+    metrics: tuple[GateMetric, ...]
+    margin: float
+    budget_seconds: float
+
+
 class Profile(Frozen):
     """A scale for everything together, and what an experiment may shorten with it."""
 
@@ -201,3 +217,4 @@ class Experiment(Frozen):
     claims: tuple[ClaimSpec, ...] = ()
     baseline: str | None = None
     same_within: float = SAME_WITHIN
+    gate: GateSpec | None = None

@@ -7,13 +7,17 @@ measure next, and the margins below which this host can show nothing.
 from .choose import doubt, next_point
 from .decide import Judgement, Pair, judge
 from .margins import noise_share
+from .outcome import Verdict, changed_first, exit_status
 from .sequence import Interval, interval, values_least
 
 __all__ = [
     "Interval",
     "Judgement",
     "Pair",
+    "Verdict",
+    "changed_first",
     "doubt",
+    "exit_status",
     "interval",
     "judge",
     "next_point",

@@ -136,6 +136,7 @@ def load_experiment(
         claims=bound.claims,
         baseline=form.baseline if form.baseline in labels else None,
         same_within=form.same_within,
+        gate=form.gate.spec if form.gate else None,
     )
 
 
@@ -166,6 +167,12 @@ def engines_named(
     for its_runner, name in wanted:
         found.setdefault(its_runner, {})[name] = None
     return {its_runner: tuple(names) for its_runner, names in found.items()}
+
+
+def first_choice(path_or_name: str | Path, *, project: Project) -> EngineChoice:
+    """The first engine that the file asks for, built or not."""
+    form = read_form(read_document(_find(path_or_name, project=project)), ExperimentForm)
+    return read_choice(form.engines[0], project=project)
 
 
 def experiment_name(path_or_name: str | Path, *, project: Project) -> str:

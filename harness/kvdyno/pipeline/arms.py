@@ -1,0 +1,79 @@
+"""The two arms of a gate: from what a person writes to engines that are built."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kvdyno import builds, catalog, spec
+from kvdyno.errors import UsageError
+from kvdyno.model.engine import Engine
+from kvdyno.model.experiment import EngineChoice
+from kvdyno.model.project import Project
+from kvdyno.model.versions import split_version
+from kvdyno.model.words import shown, unknown
+from kvdyno.spec.arms import ArmForm
+
+_COMMIT_DIGITS = 9
+_FILES_SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Arm:
+    """BASE or HEAD: what was written, what it means to an experiment, and the commit of a git revision."""
+
+    text: str
+    choice: EngineChoice
+    commit: str | None = None
+
+
+def find_arms(
+    project: Project, texts: tuple[str, str], *, engine: EngineChoice, step: builds.Step
+) -> tuple[tuple[Arm, Arm], Mapping[str, Engine]]:
+    """Both arms, and the engines that were built of git revisions, by their keys.
+
+    `engine` is what revisions are built for. An arm's settings replace its preset and options. Raises
+    UsageError for an arm that is neither engine nor revision, or for a dirty tree; what `build_revision`
+    raises.
+    """
+    base, head = (spec.read_arm(text) for text in texts)
+    built: dict[str, Engine] = {}
+    arms = []
+    for form in (base, head):
+        name, version = split_version(form.name)
+        if (project.adapters / name / "CMakeLists.txt").is_file():
+            choice = EngineChoice(engine=name, version=version)
+            arms.append(Arm(form.text, _set(choice, form)))
+            continue
+        commit = _commit(project, form)
+        revision = builds.build_revision(project, commit, engine.engine, step=step)
+        choice = engine.model_copy(update={"version": commit[:_COMMIT_DIGITS], "runner": None})
+        built[choice.key] = catalog.local_engine(revision.driver, adapters=revision.adapters)
+        arms.append(Arm(form.text, _set(choice, form), commit))
+    return (arms[0], arms[1]), built
+
+
+def _set(choice: EngineChoice, form: ArmForm) -> EngineChoice:
+    preset = form.preset or choice.preset
+    settings = [preset if preset != "default" else "", *(f"{k}-{v}" for k, v in form.options.items())]
+    label = "-".join(filter(None, [choice.key, *settings]))
+    options = {**choice.options, **form.options}
+    return choice.model_copy(update={"preset": preset, "options": options, "label": label})
+
+
+def _commit(project: Project, form: ArmForm) -> str:
+    """The commit that the name stands for; one that is checked out has no changes beside it."""
+    commit = builds.commit_of(project, form.name)
+    if commit is None:
+        known = sorted(path.parent.name for path in project.adapters.glob("*/CMakeLists.txt"))
+        message = f"no git revision of this checkout is called {shown(form.name)}, and no engine either: "
+        raise UsageError(message + unknown("engine", form.name, known), where=form.text)
+    if commit == builds.commit_of(project, "HEAD") and (changed := builds.changed_sources(project)):
+        more = f" and {len(changed) - _FILES_SHOWN} more" if len(changed) > _FILES_SHOWN else ""
+        raise UsageError(
+            f"expected a tree without changes, found {', '.join(changed[:_FILES_SHOWN])}{more}: the commit "
+            "lacks them",
+            where=form.text,
+            remedy="commit or stash them, or name the engine: its arm is the driver that `make build` made",
+        )
+    return commit
