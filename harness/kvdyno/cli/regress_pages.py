@@ -208,7 +208,8 @@ def _interval(verdict: Verdict) -> str:
 
 def _visible(verdict: Verdict) -> str:
     """The smallest change that would have been called."""
-    return "" if math.isinf(verdict.judged.visible) else _percent(verdict.judged.visible)
+    judged = verdict.judged
+    return "" if judged.exact or math.isinf(judged.visible) else _percent(judged.visible)
 
 
 def _percent(share: float) -> str:

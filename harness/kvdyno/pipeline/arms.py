@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from kvdyno import builds, catalog, spec
@@ -11,7 +11,7 @@ from kvdyno.model.engine import Engine
 from kvdyno.model.experiment import EngineChoice
 from kvdyno.model.project import Project
 from kvdyno.model.versions import split_version
-from kvdyno.model.words import shown, unknown
+from kvdyno.model.words import unknown
 from kvdyno.spec.arms import ArmForm
 
 _COMMIT_DIGITS = 9
@@ -28,24 +28,30 @@ class Arm:
 
 
 def find_arms(
-    project: Project, texts: tuple[str, str], *, engine: EngineChoice, step: builds.Step
+    project: Project,
+    texts: tuple[str, str],
+    *,
+    known: Collection[str],
+    engine: EngineChoice,
+    step: builds.Step,
 ) -> tuple[tuple[Arm, Arm], Mapping[str, Engine]]:
     """Both arms, and the engines that were built of git revisions, by their keys.
 
-    `engine` is what revisions are built for. An arm's settings replace its preset and options. Raises
-    UsageError for an arm that is neither engine nor revision, or for a dirty tree; what `build_revision`
-    raises.
+    `known` are the engines that are built, `engine` is what revisions are built for. An arm's settings
+    replace its preset and options. Raises UsageError for an arm that is neither engine nor revision, or for a
+    dirty tree; what `build_revision` raises.
     """
-    base, head = (spec.read_arm(text) for text in texts)
+    names = {split_version(each)[0] for each in known}
+    names |= {path.parent.name for path in project.adapters.glob("*/CMakeLists.txt")}
     built: dict[str, Engine] = {}
     arms = []
-    for form in (base, head):
+    for form in [spec.read_arm(text) for text in texts]:
         name, version = split_version(form.name)
-        if (project.adapters / name / "CMakeLists.txt").is_file():
+        if name in names:
             choice = EngineChoice(engine=name, version=version)
             arms.append(Arm(form.text, _set(choice, form)))
             continue
-        commit = _commit(project, form)
+        commit = _commit(project, form, known=names)
         revision = builds.build_revision(project, commit, engine.engine, step=step)
         choice = engine.model_copy(update={"version": commit[:_COMMIT_DIGITS], "runner": None})
         built[choice.key] = catalog.local_engine(revision.driver, adapters=revision.adapters)
@@ -61,13 +67,14 @@ def _set(choice: EngineChoice, form: ArmForm) -> EngineChoice:
     return choice.model_copy(update={"preset": preset, "options": options, "label": label})
 
 
-def _commit(project: Project, form: ArmForm) -> str:
+def _commit(project: Project, form: ArmForm, *, known: Collection[str]) -> str:
     """The commit that the name stands for; one that is checked out has no changes beside it."""
     commit = builds.commit_of(project, form.name)
     if commit is None:
-        known = sorted(path.parent.name for path in project.adapters.glob("*/CMakeLists.txt"))
-        message = f"no git revision of this checkout is called {shown(form.name)}, and no engine either: "
-        raise UsageError(message + unknown("engine", form.name, known), where=form.text)
+        raise UsageError(
+            f"git knows no such revision; {unknown('engine', form.name, sorted(known))}",
+            where=form.text,
+        )
     if commit == builds.commit_of(project, "HEAD") and (changed := builds.changed_sources(project)):
         more = f" and {len(changed) - _FILES_SHOWN} more" if len(changed) > _FILES_SHOWN else ""
         raise UsageError(

@@ -81,7 +81,7 @@ def prepare_gate(project: Project, request: GateRequest, *, how: SweepSettings, 
     suite = _suite(project, request.suite)
     found = catalog.discover(project)
     asked = _engine_of(suite, request, project=project)
-    arms, built = find_arms(project, (request.base, request.head), engine=asked, step=step)
+    arms, built = find_arms(project, (request.base, request.head), known=found, engine=asked, step=step)
     engines = {**found, **built}
     experiment = spec.load_experiment(
         suite,
@@ -192,8 +192,8 @@ def _demand_budget(project: Project, gate: Gate, *, how: SweepSettings) -> None:
     needed = estimate(remaining(first, reusable(project, first, how=how))).seconds
     if needed > gate.spec.budget_seconds:
         raise UsageError(
-            f"expected at least {format_seconds(needed)}: a verdict needs {least} pairs at each of "
-            f"{len(gate.points)} points, and their data to be loaded; found "
+            f"expected at least {format_seconds(needed)}: a verdict needs {least} pairs at each point "
+            f"({len(gate.points)} here), and their data to be loaded; found "
             f"{format_seconds(gate.spec.budget_seconds)}",
             where="--budget",
             remedy="give more time, or choose a smaller suite",

@@ -9,9 +9,9 @@ their mean x̄, and d = x̄ - μ. The mixture of scale-invariant likelihood rati
 is a nonnegative martingale that begins at 1 if μ is the mean: Gönen, Johnson, Lu & Westfall, "The Bayesian
 two-sample t test", The American Statistician 59(3), 2005, for the Bayes factor; Lai, "On confidence
 sequences", Annals of Statistics 4(2), 1976, and Wang & Ramdas, "Anytime-valid t-tests and confidence
-sequences for Gaussian means with unknown variance", Sequential Analysis 43(4), 2024, for the sequence. By
-Ville's inequality E_n(μ) ever reaches 1/α with probability at most α, so that the intervals
-{μ : E_n(μ) < 1/α} hold the mean together with probability 1 - α.
+sequences for Gaussian means with unknown variance", arXiv 2310.03722, for the sequence. By Ville's inequality
+E_n(μ) ever reaches 1/α with probability at most α, so that the intervals {μ : E_n(μ) < 1/α} hold the mean
+together with probability 1 - α.
 """
 
 from __future__ import annotations
