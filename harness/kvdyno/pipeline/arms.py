@@ -43,20 +43,28 @@ def find_arms(
     """
     names = {split_version(each)[0] for each in known}
     names |= {path.parent.name for path in project.adapters.glob("*/CMakeLists.txt")}
-    built: dict[str, Engine] = {}
-    arms = []
-    for form in [spec.read_arm(text) for text in texts]:
-        name, version = split_version(form.name)
-        if name in names:
-            choice = EngineChoice(engine=name, version=version)
-            arms.append(Arm(form.text, _set(choice, form)))
-            continue
-        commit = _commit(project, form, known=names)
-        revision = builds.build_revision(project, commit, engine.engine, step=step)
-        choice = engine.model_copy(update={"version": commit[:_COMMIT_DIGITS], "runner": None})
-        built[choice.key] = catalog.local_engine(revision.driver, adapters=revision.adapters)
-        arms.append(Arm(form.text, _set(choice, form), commit))
+    arms = [_resolved(project, spec.read_arm(text), known=names, engine=engine) for text in texts]
+    built = {
+        arm.choice.key: _built(project, arm.commit, arm.choice.engine, step=step)
+        for arm in arms
+        if arm.commit
+    }
     return (arms[0], arms[1]), built
+
+
+def _resolved(project: Project, form: ArmForm, *, known: Collection[str], engine: EngineChoice) -> Arm:
+    """What the arm names, before anything is built."""
+    name, version = split_version(form.name)
+    if name in known:
+        return Arm(form.text, _set(EngineChoice(engine=name, version=version), form))
+    commit = _commit(project, form, known=known)
+    choice = engine.model_copy(update={"version": commit[:_COMMIT_DIGITS], "runner": None})
+    return Arm(form.text, _set(choice, form), commit)
+
+
+def _built(project: Project, commit: str, engine: str, *, step: builds.Step) -> Engine:
+    revision = builds.build_revision(project, commit, engine, step=step)
+    return catalog.local_engine(revision.driver, adapters=revision.adapters)
 
 
 def _set(choice: EngineChoice, form: ArmForm) -> EngineChoice:

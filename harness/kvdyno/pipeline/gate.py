@@ -80,7 +80,8 @@ def prepare_gate(project: Project, request: GateRequest, *, how: SweepSettings, 
     """
     suite = _suite(project, request.suite)
     found = catalog.discover(project)
-    asked = _engine_of(suite, request, project=project)
+    suites = spec.suite_engine(suite, project=project)
+    asked = EngineChoice(engine=request.engine) if request.engine else suites
     arms, built = find_arms(project, (request.base, request.head), known=found, engine=asked, step=step)
     engines = {**found, **built}
     experiment = spec.load_experiment(
@@ -90,7 +91,8 @@ def prepare_gate(project: Project, request: GateRequest, *, how: SweepSettings, 
         profile=request.profile,
         engines=[arm.choice.key for arm in arms],
     )
-    gate = _gate_spec(experiment, request)
+    assert experiment.gate is not None  # or it were no suite
+    gate = _gate_spec(experiment.gate, request)
     base, head = (_checked(arm, engines=engines) for arm in arms)
     alone = [plan.make_plan(_with(experiment, arm), catalog=engines, project=project) for arm in (base, head)]
     same = len({tuple(point.identity for point in each.points) for each in alone}) == 1
@@ -132,23 +134,10 @@ def _suite(project: Project, name: str) -> Path:
     return known[name]
 
 
-def _engine_of(suite: Path, request: GateRequest, *, project: Project) -> EngineChoice:
-    """The engine that git revisions are built for."""
-    if request.engine:
-        return EngineChoice(engine=request.engine)
-    return spec.first_choice(suite, project=project)
-
-
-def _gate_spec(experiment: Experiment, request: GateRequest) -> GateSpec:
-    """The suite's, with what was asked for instead. Raises UsageError if the experiment is no suite."""
-    if experiment.gate is None:
-        raise UsageError(
-            "expected a suite, found an experiment without `gate`",
-            where=str(experiment.path),
-            remedy="add metrics, margin and budget under `gate` (docs/formats.md), or name a suite",
-        )
+def _gate_spec(suites: GateSpec, request: GateRequest) -> GateSpec:
+    """The suite's, with what was asked for instead."""
     asked = {"margin": request.margin, "budget_seconds": request.budget_seconds}
-    return experiment.gate.model_copy(update={k: value for k, value in asked.items() if value is not None})
+    return suites.model_copy(update={key: value for key, value in asked.items() if value is not None})
 
 
 def _with(experiment: Experiment, *arms: Arm) -> Experiment:

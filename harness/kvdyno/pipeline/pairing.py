@@ -9,7 +9,7 @@ from kvdyno import regress
 from kvdyno.errors import HostError
 from kvdyno.model.noise import HostNoise
 from kvdyno.model.point import Plan
-from kvdyno.model.record import LASTING_FACTS, Record
+from kvdyno.model.record import CONCLUSIVE, LASTING_FACTS, Record
 from kvdyno.regress import Pair, Verdict
 
 from .gate import Gate, GatePoint
@@ -57,7 +57,7 @@ class Pairing:
         return replace(whole, points=(point.base, point.head), runs=tuple(runs))
 
     def add(self, point: GatePoint, records: Sequence[Record]) -> None:
-        """A repetition's two records. Raises HostError if they are of a host that has changed."""
+        """A repetition's two records. Raises HostError if the host has changed since the first."""
         by_arm = {record.point.identity: record for record in records}
         base, head = by_arm[point.base.identity], by_arm[point.head.identity]
         for record in (base, head):
@@ -65,7 +65,10 @@ class Pairing:
         _demand_same_host(self._records.values())
         self._pairs[point.name] += 1
         if base.status != "ok" or head.status != "ok":
-            self._failures[point.name] = (_failure(base, head), base.status == "ok")
+            self._failures[point.name] = (
+                _failure(base, head),
+                base.status == "ok" and head.status in CONCLUSIVE,
+            )
             return
         from kvdyno import analysis
         from kvdyno.analysis.derived import with_derived

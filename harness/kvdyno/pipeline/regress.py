@@ -66,6 +66,7 @@ def run_gate(
 ) -> GateResult:
     """Measure pair after pair, each where doubt is greatest, until all is decided or the budget ends.
 
+    Pairs that are stored cost nothing. With `wait`, and after the first pair, it waits for other sweeps.
     Raises what `sweep` raises, and HostError if the host changed since the first pair.
     """
     pairing = Pairing(gate, noise=host_noise(project, host_id()))
@@ -74,10 +75,10 @@ def run_gate(
     while (point := pairing.next_point()) is not None:
         part = pairing.next_pair(point)
         expected = estimate(remaining(part, reusable(project, part, how=how))).seconds
-        if clock() - begun + expected > gate.spec.budget_seconds:
+        if expected and clock() - begun + expected > gate.spec.budget_seconds:
             stopped = "budget"
             break
-        done = sweep(project, part, how=how, observer=observer, wait=wait, sweep_id=sweep_id)
+        done = sweep(project, part, how=how, observer=observer, wait=wait or measured > 0, sweep_id=sweep_id)
         measured += done.measured
         pairing.add(point, done.records)
     if stopped == "decided" and any(each.undecided and not each.failure for each in pairing.verdicts()):

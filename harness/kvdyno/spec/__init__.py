@@ -5,9 +5,9 @@ from .load import (
     ExperimentSummary,
     engines_named,
     experiment_name,
-    first_choice,
     list_experiments,
     load_experiment,
+    suite_engine,
 )
 from .origins import read_origin
 from .profiles import load_profiles
@@ -17,10 +17,10 @@ __all__ = [
     "check_arm",
     "engines_named",
     "experiment_name",
-    "first_choice",
     "list_experiments",
     "load_experiment",
     "load_profiles",
     "read_arm",
     "read_origin",
+    "suite_engine",
 ]

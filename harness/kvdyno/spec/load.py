@@ -169,9 +169,15 @@ def engines_named(
     return {its_runner: tuple(names) for its_runner, names in found.items()}
 
 
-def first_choice(path_or_name: str | Path, *, project: Project) -> EngineChoice:
-    """The first engine that the file asks for, built or not."""
+def suite_engine(path_or_name: str | Path, *, project: Project) -> EngineChoice:
+    """The first engine that a suite's file asks for, built or not. Raises UsageError without `gate`."""
     form = read_form(read_document(_find(path_or_name, project=project)), ExperimentForm)
+    if form.gate is None:
+        raise UsageError(
+            "expected a suite, found an experiment without `gate`",
+            where=str(path_or_name),
+            remedy="add metrics, margin and budget under `gate` (docs/formats.md), or name a suite",
+        )
     return read_choice(form.engines[0], project=project)
 
 
