@@ -31,15 +31,16 @@ _SUMMARIES = ("no regression", "regression", "undecided")
 def page(console: Console, found: pipeline.GateResult, *, command: str, page: Path | None) -> None:
     """The table that lists what changed first, and what a reader must know of it."""
     if not found.gate.points:
-        console.print("no regression: both are the same build with the same options, nothing was measured")
+        console.print(summary(found), soft_wrap=True)
         return
-    table = plain_table("point", "metric", ">HEAD/BASE", "interval", ">pairs", ">sees", "verdict")
+    table = plain_table("point", "metric", ">ratio", "interval", ">pairs", ">sees", "verdict", gap=1)
     for each in changed_first(found.verdicts):
         style = _STYLES[_kind(each)]
         ratio, interval = _ratio(each), _interval(each)
         n, sees = str(each.judged.n), _visible(each)
-        table.add_row(each.point, each.metric, ratio, interval, n, sees, Text(_word(each), style))
-    console.print()
+        table.add_row(each.point, each.metric, ratio, interval, n, sees, Text(_short(each), style))
+    base, head = (harmless(arm.text) for arm in found.gate.arms)
+    console.print(f"\nHEAD {head} over BASE {base}", soft_wrap=True)
     console.print(table)
     console.print()
     for line in (*_notes(found), *([f"report: {page}"] if page else []), f"again: {command}"):
@@ -51,7 +52,7 @@ def page(console: Console, found: pipeline.GateResult, *, command: str, page: Pa
 def summary(found: pipeline.GateResult) -> str:
     """One line: the gate's verdict, and what it rests on."""
     if not found.gate.points:
-        return "no regression: the same build"
+        return "no regression: BASE and HEAD are one build with the same options, nothing was measured"
     counts = _counts(found.verdicts)
     runs = f"{counted(found.pairs, 'pair')} in {format_seconds(found.seconds)}, {_ENDED[found.stopped]}"
     return f"{_SUMMARIES[found.status]}: {counts}; {runs}"
@@ -173,6 +174,9 @@ def _counts(verdicts: Sequence[Verdict]) -> str:
 
 
 def _notes(found: pipeline.GateResult) -> Iterator[str]:
+    """What a reader must know of a gate that measured something."""
+    if not found.gate.points:
+        return
     shared = "copies of the same stores" if found.gate.shares_snapshots else "stores that each loaded itself"
     yield f"both arms started from {shared}"
     asked = found.gate.spec.margin
@@ -181,6 +185,8 @@ def _notes(found: pipeline.GateResult) -> Iterator[str]:
     yield f"margin {_percent(asked)}" + (f"; this host's noise makes it {listed}" if listed else "")
     if not found.noise_known:
         yield "this host's noise is not known: run `kvdyno selftest` once, on a quiet machine"
+    failures = {each.point: each.failure for each in found.verdicts if each.failure}
+    yield from (f"{point}: {failure}" for point, failure in failures.items())
     for each in found.verdicts:
         if each.undecided and each.judged.why and not each.failure:
             yield f"{each.point} {each.metric}: {each.judged.why}"
@@ -194,13 +200,20 @@ def _word(verdict: Verdict) -> str:
     return verdict.judged.call
 
 
+def _short(verdict: Verdict) -> str:
+    """For the table, whose notes explain failures."""
+    if verdict.failure:
+        return "HEAD fails" if verdict.head_fails else "fails"
+    return _word(verdict)
+
+
 def _ratio(verdict: Verdict) -> str:
-    log = verdict.judged.log
+    log = None if verdict.failure else verdict.judged.log
     return "" if log is None else f"{math.exp(log.mean):.3f}"
 
 
 def _interval(verdict: Verdict) -> str:
-    log = verdict.judged.log
+    log = None if verdict.failure else verdict.judged.log
     if log is None or math.isinf(log.half):
         return ""
     return f"{math.exp(log.low):.3f}–{math.exp(log.high):.3f}"
@@ -209,7 +222,7 @@ def _interval(verdict: Verdict) -> str:
 def _visible(verdict: Verdict) -> str:
     """The smallest change that would have been called."""
     judged = verdict.judged
-    return "" if judged.exact or math.isinf(judged.visible) else _percent(judged.visible)
+    return "" if verdict.failure or judged.exact or math.isinf(judged.visible) else _percent(judged.visible)
 
 
 def _percent(share: float) -> str:

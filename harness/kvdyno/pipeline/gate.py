@@ -8,8 +8,10 @@ from pathlib import Path
 
 from kvdyno import builds, catalog, plan, regress, spec
 from kvdyno.errors import EngineError, UsageError
+from kvdyno.model.axes import DATASET, DEVICE, DISTRIBUTION, WORKLOAD, axis_of
 from kvdyno.model.engine import Engine
 from kvdyno.model.experiment import EngineChoice, Experiment, GateSpec
+from kvdyno.model.options import slug_value, value_text
 from kvdyno.model.point import Plan, Point
 from kvdyno.model.project import Project
 from kvdyno.model.units import format_seconds
@@ -23,6 +25,7 @@ from .reuse import SweepSettings, remaining, reusable
 #: The share of suites without any change that may raise an alarm.
 FALSE_ALARMS = 0.05
 _SUITES = "regress"
+_SPEAKING_AXES = (WORKLOAD, DISTRIBUTION, DATASET, DEVICE)
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,9 @@ def prepare_gate(project: Project, request: GateRequest, *, how: SweepSettings, 
     asked = EngineChoice(engine=request.engine) if request.engine else suites
     arms, built = find_arms(project, (request.base, request.head), known=found, engine=asked, step=step)
     engines = {**found, **built}
+    for arm in arms:
+        if arm.choice.key not in built:
+            spec.check_built(arm.choice, catalog=engines, project=project, where=arm.text)
     experiment = spec.load_experiment(
         suite,
         project=project,
@@ -162,10 +168,14 @@ def _points(whole: Plan) -> tuple[GatePoint, ...]:
 
 
 def _name(point: Point, experiment: Experiment) -> str:
-    """The axes by which points differ: "workload=a"."""
-    varied = [axis for axis, values in experiment.grid.items() if len(values) > 1 and axis in point.axes]
-    label = f"{point.axes['engine']}."
-    return " ".join(f"{axis}={point.axes[axis]}" for axis in varied) or point.slug.removeprefix(label)
+    """The axes by which points differ, as slugs write them: "e100 512MiB age=2"."""
+    words = []
+    for axis, values in experiment.grid.items():
+        if len(values) > 1 and axis in point.axes:
+            reading, value = axis_of(point.engine, axis), point.axes[axis]
+            text = slug_value(reading, value) if reading else value_text(value)
+            words.append(text if axis in _SPEAKING_AXES else f"{axis}={text}")
+    return " ".join(words) or point.slug.removeprefix(f"{point.axes['engine']}.")
 
 
 def _demand_budget(project: Project, gate: Gate, *, how: SweepSettings) -> None:

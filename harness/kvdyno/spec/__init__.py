@@ -1,6 +1,7 @@
 """Spec: reads experiment and profile files into checked, typed experiments. Knows no plan."""
 
 from .arms import check_arm, read_arm
+from .check import check_built
 from .load import (
     ExperimentSummary,
     engines_named,
@@ -15,6 +16,7 @@ from .profiles import load_profiles
 __all__ = [
     "ExperimentSummary",
     "check_arm",
+    "check_built",
     "engines_named",
     "experiment_name",
     "list_experiments",

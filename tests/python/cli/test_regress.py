@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,10 @@ from xml.etree import ElementTree
 
 import pytest
 from fakes.paced import SUITE, build_paced
+
+from kvdyno.model.noise import HostNoise, TwinNoise
+from kvdyno.model.record import Environment
+from kvdyno.runner import Surveyor, host_id
 
 from .conftest import Answer, Checkout, make_checkout
 
@@ -126,6 +131,63 @@ def test_a_gate_that_was_stopped_goes_on(gate: Checkout) -> None:
     assert again.json["verdicts"] == first.json["verdicts"]
 
 
+def test_a_spread_that_hides_the_margin_stays_undecided(shared: Checkout, tmp_path: Path) -> None:
+    junit = tmp_path / "gate.xml"
+    answer = regress(shared, "paced:rate=500", "paced:rate=500,jitter=0.3", "--junit", str(junit), "--json")
+    assert answer.status == 2, answer.err
+    found = verdict(answer, "throughput")
+    assert (found["verdict"], found["pairs"], answer.json["stopped"]) == ("undecided", 12, "pairs")
+    assert found["low"] < 1.05 < found["high"]
+    assert found["visible"] > 0.1
+    suite = ElementTree.fromstring(junit.read_text())
+    assert (suite.get("failures"), suite.get("skipped")) == ("0", "1")
+
+
+def test_this_hosts_noise_widens_the_margin(gate: Checkout) -> None:
+    twins = TwinNoise(
+        engine="paced",
+        axes={"workload": "c"},
+        phase="run",
+        metric="throughput",
+        unit="op/s",
+        pairs=9,
+        sd_log=0.2,
+        comparisons=3,
+        covered=3,
+        false_alarms=0,
+    )
+    noise = HostNoise(
+        host_id=host_id(),
+        measured_at="2026-11-23T00:00:00Z",
+        commit=None,
+        profile="quick",
+        repetitions=3,
+        facts={},
+        twins=(twins,),
+    )
+    folder = gate.root / "results" / "hosts" / host_id()
+    folder.mkdir(parents=True)
+    (folder / "noise.json").write_text(noise.model_dump_json())
+    answer = regress(gate, "paced", "paced:rate=800")
+    assert answer.status == 0, answer.err
+    assert "this host's noise makes it c.4MiB throughput 49.2%" in " ".join(answer.out.split())
+    assert "kvdyno selftest" not in answer.out
+
+
+def test_a_host_that_changes_ends_the_gate(gate: Checkout, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = itertools.count()
+    survey = Surveyor.survey
+
+    def changing(surveyor: Surveyor) -> Environment:
+        found = survey(surveyor)
+        governor = "performance" if next(asked) < 6 else "powersave"
+        return found.model_copy(update={"facts": {**found.facts, "cpu.governor": governor}})
+
+    monkeypatch.setattr(Surveyor, "survey", changing)
+    message = refused(regress(gate, "paced", "paced:rate=800"))
+    assert "cpu.governor changed during the gate: expected performance, found powersave" in message
+
+
 def refused(answer: Answer) -> str:
     assert answer.status == 3, answer.out
     return " ".join(answer.err.split())
@@ -148,6 +210,9 @@ def test_arguments_that_mean_nothing_end_with_the_gates_own_status(gate: Checkou
     assert "unknown option of paced 'speed'" in refused(regress(gate, "paced", "paced:speed=1"))
     assert "each once, found 'rate'" in refused(regress(gate, "paced", "paced:rate"))
     assert "unknown preset 'best'" in refused(regress(gate, "paced", "paced:preset=best"))
+    assert "rocksdb-silk: engine 'rocksdb-silk' is not built" in refused(
+        regress(gate, "paced", "rocksdb-silk")
+    )
     unknown = refused(regress(gate, "paced", "pased"))
     assert "did you mean 'paced'" in unknown
     assert not gate.records(), "nothing ran"

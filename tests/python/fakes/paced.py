@@ -14,6 +14,7 @@ _FOLDER = Path(__file__).parents[1] / "runner"
 
 _OPTIONS = (
     option("rate", "real", "1000", least=0),
+    option("jitter", "real", "0", least=0),
     option("misses", "integer", "0", least=0),
     option("fails", "bool", "false"),
     option("block", "bytes", "4096", least=1, shapes_data=True),
@@ -38,7 +39,8 @@ if properties.get("paced.fails") == "true" and "-run" in flags:
 document = fake_driver.outcome(["load", "settle"] if "-load" in flags else ["measure", "drain"])
 # A repetition's weather disturbs both arms alike.
 weather = 1 + 0.05 * (int(properties.get("mix.seed", "1")) % 3)
-rate = float(properties.get("paced.rate", "1000")) * weather
+own = 1 + float(properties.get("paced.jitter", "0")) * (int(properties.get("mix.seed", "1")) % 2)
+rate = float(properties.get("paced.rate", "1000")) * weather * own
 for phase in document["phases"]:
     phase["metrics"]["throughput"]["value"] = rate
     phase["metrics"]["read.not_found"] = dict(value=float(properties.get("paced.misses", "0")), unit="op")
