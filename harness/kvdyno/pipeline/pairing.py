@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from kvdyno import regress
 from kvdyno.errors import HostError
+from kvdyno.model.experiment import GateMetric
 from kvdyno.model.noise import HostNoise
 from kvdyno.model.point import Plan
 from kvdyno.model.record import CONCLUSIVE, LASTING_FACTS, Record
@@ -24,8 +25,8 @@ class Pairing:
         self._records: dict[str, Record] = {}
         self._pairs: dict[str, int] = {each.name: 0 for each in gate.points}
         self._failures: dict[str, tuple[str, bool]] = {}
-        self._values: dict[tuple[str, str, str], list[Pair]] = {}
-        self._units: dict[str, str] = {}
+        self._values: dict[tuple[str, GateMetric], list[Pair]] = {}
+        self._units: dict[GateMetric, str] = {}
 
     @property
     def pairs(self) -> int:
@@ -77,26 +78,38 @@ class Pairing:
         rows = frame[["run_id", "phase", "metric", "value", "unit"]].itertuples(index=False, name=None)
         found = {(run, metric, phase): (value, unit) for run, phase, metric, value, unit in rows}
         for gated in self._gate.spec.metrics:
-            sides = [found.get((each.run_id, gated.metric, gated.phase)) for each in (base, head)]
-            if sides[0] and sides[1]:
-                pair = Pair(float(sides[0][0]), float(sides[1][0]))
-                self._values.setdefault((point.name, gated.metric, gated.phase), []).append(pair)
-                self._units[gated.metric] = sides[0][1]
+            before, after = (found.get((each.run_id, gated.metric, gated.phase)) for each in (base, head))
+            if before or after:
+                pairs = self._values.setdefault((point.name, gated), [])
+            if before and after:
+                pairs.append(Pair(float(before[0]), float(after[0])))
+                self._units[gated] = before[1]
 
     def verdicts(self) -> tuple[Verdict, ...]:
-        """A verdict for each metric that a point's runs have, in the order of points and metrics."""
-        return tuple(verdict for point in self._gate.points for verdict in self._verdicts_of(point))
+        """A verdict for each metric that a point's runs have, in the order of points and metrics.
+
+        A metric that no run has is undecided once, or a suite would pass whatever happens to it.
+        """
+        found = [verdict for point in self._gate.points for verdict in self._verdicts_of(point)]
+        named = {(each.metric, each.phase) for each in found}
+        for gated in self._gate.spec.metrics:
+            if (gated.metric, gated.phase) not in named:
+                judged = regress.judge([], unit="", margin=self._gate.spec.margin, level=self._gate.level)
+                found.append(Verdict("every point", gated.metric, gated.phase, "", judged))
+        return tuple(found)
 
     def _verdicts_of(self, point: GatePoint) -> list[Verdict]:
         failure, head_fails = self._failures.get(point.name, ("", False))
         verdicts = []
         for gated in self._gate.spec.metrics:
-            pairs = self._values.get((point.name, gated.metric, gated.phase), [])
-            if not pairs and self._pairs[point.name] and not failure:
+            pairs = self._values.get((point.name, gated))
+            if pairs is None and self._pairs[point.name] and not failure:
                 continue  # its mix has no such operation
-            unit = self._units.get(gated.metric, "")
+            unit = self._units.get(gated, "")
             margin = self._margin(point, gated.metric)
-            judged = regress.judge(pairs, unit=unit, margin=margin, level=self._gate.level, exact=gated.exact)
+            judged = regress.judge(
+                pairs or [], unit=unit, margin=margin, level=self._gate.level, exact=gated.exact
+            )
             verdicts.append(Verdict(point.name, gated.metric, gated.phase, unit, judged, failure, head_fails))
         return verdicts
 

@@ -95,6 +95,16 @@ def test_a_lost_key_is_a_regression_whatever_the_margin(shared: Checkout) -> Non
     assert (found["verdict"], found["exact"], found["regression"]) == ("higher", True, True)
 
 
+def test_a_metric_that_an_arm_lacks_does_not_pass(shared: Checkout) -> None:
+    one = regress(shared, "paced:rate=400", "paced:rate=400,silent=true", "--json")
+    assert one.status == 2, one.err
+    found = verdict(one, "read.not_found")
+    assert (found["undecided"], found["why"], found["point"]) == (True, "no pair has it", "c.4MiB")
+    both = regress(shared, "paced:rate=300,silent=true", "paced:rate=301,silent=true", "--json")
+    assert both.status == 2, both.err
+    assert verdict(both, "read.not_found")["point"] == "every point"
+
+
 def test_a_head_that_fails_is_a_regression_and_a_base_that_fails_decides_nothing(shared: Checkout) -> None:
     worse = regress(shared, "paced:rate=600", "paced:rate=600,fails=true", "--json")
     assert worse.status == 1, worse.err

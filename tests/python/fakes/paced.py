@@ -16,6 +16,7 @@ _OPTIONS = (
     option("rate", "real", "1000", least=0),
     option("jitter", "real", "0", least=0),
     option("misses", "integer", "0", least=0),
+    option("silent", "bool", "false"),
     option("fails", "bool", "false"),
     option("block", "bytes", "4096", least=1, shapes_data=True),
 )
@@ -43,7 +44,8 @@ own = 1 + float(properties.get("paced.jitter", "0")) * (int(properties.get("mix.
 rate = float(properties.get("paced.rate", "1000")) * weather * own
 for phase in document["phases"]:
     phase["metrics"]["throughput"]["value"] = rate
-    phase["metrics"]["read.not_found"] = dict(value=float(properties.get("paced.misses", "0")), unit="op")
+    if properties.get("paced.silent") != "true":
+        phase["metrics"]["read.not_found"] = dict(value=float(properties.get("paced.misses", "0")), unit="op")
 fake_driver.finish(properties, document, 0)
 """
 
