@@ -92,7 +92,7 @@ class Pairing:
         """
         found = [verdict for point in self._gate.points for verdict in self._verdicts_of(point)]
         named = {(each.metric, each.phase) for each in found}
-        for gated in self._gate.spec.metrics:
+        for gated in self._gate.spec.metrics if self._gate.points else ():
             if (gated.metric, gated.phase) not in named:
                 judged = regress.judge([], unit="", margin=self._gate.spec.margin, level=self._gate.level)
                 found.append(Verdict("every point", gated.metric, gated.phase, "", judged))

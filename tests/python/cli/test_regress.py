@@ -118,7 +118,7 @@ def test_one_build_is_measured_as_twins_alone(shared: Checkout) -> None:
     same = regress(shared, "paced", "paced", "--json")
     assert (same.status, same.json["same_build"], same.json["pairs"]) == (0, True, 0)
     twins = regress(shared, "paced", "paced", "--twins", "--json")
-    assert twins.status == 0, twins.err
+    assert twins.status == 0, twins.out
     assert verdict(twins, "throughput")["verdict"] == "same"
     assert not twins.json["shared_snapshots"], "twins have loads of their own"
 
