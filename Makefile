@@ -87,6 +87,7 @@ paper-records: venv
 
 simulations: venv  ## Run the seeded simulations behind results/ again (two minutes); then make results
 	@$(PY) results/truth/simulate.py
+	@$(PY) results/regression/simulate.py
 	@$(PY) results/rows/simulated/simulate.py
 
 sanitize: packages  ## Build with sanitizers and run the C++ tests under them

@@ -2,6 +2,7 @@
 
     KvdynoError                 exit status
     ├── UsageError                   2     an argument is wrong or missing
+    ├── GateError                    3     `kvdyno regress` could not compare, whatever the cause
     ├── SpecError                    3     an experiment, workload or preset file is wrong
     ├── EngineError                  4     an engine is unknown, not built, or cannot describe itself
     ├── HostError                    5     this machine lacks something: cgroup, rights, disk, memory
@@ -37,6 +38,12 @@ class UsageError(KvdynoError):
     """An argument on the command line is wrong or missing."""
 
     exit_status = 2
+
+
+class GateError(KvdynoError):
+    """A gate could not compare its arms. Its other statuses are verdicts: every cause has this one."""
+
+    exit_status = 3
 
 
 class SpecError(KvdynoError):

@@ -23,6 +23,8 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import stats
 
+from kvdyno.model.metrics import direction
+
 from .levels import Values
 
 LEVEL = 0.05
@@ -105,17 +107,6 @@ def _verdict(row: Mapping[Any, Any]) -> str:
     if row["p_adjusted"] <= LEVEL:
         return direction(row["mean"] > 0, unit=row["unit"])
     return "same" if row["within"] else "undecided"
-
-
-def direction(higher: bool, *, unit: str) -> str:
-    """What more of a unit means. A higher rate (x/s) and a shorter time (s, ns, and either per operation) are
-    faster; of other units only higher and lower are known.
-    """
-    if unit.endswith("/s"):
-        return "faster" if higher else "slower"
-    if unit.split("/")[0] in ("s", "us", "ns"):
-        return "slower" if higher else "faster"
-    return "higher" if higher else "lower"
 
 
 def _needed(row: Mapping[Any, Any], *, among: int, margin: float) -> int | None:

@@ -6,13 +6,18 @@ What a version is and where its build lies is `kvdyno.model.versions`'s business
 from .archive import get_archive
 from .build import build_here, build_version, run_conformance
 from .look import VersionState, needed_packages, version_states, wanted_versions, wanted_without_version
+from .revision import Revision, build_revision, changed_sources, commit_of
 from .work import Step
 
 __all__ = [
+    "Revision",
     "Step",
     "VersionState",
     "build_here",
+    "build_revision",
     "build_version",
+    "changed_sources",
+    "commit_of",
     "get_archive",
     "needed_packages",
     "run_conformance",

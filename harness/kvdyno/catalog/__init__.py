@@ -19,7 +19,7 @@ from .built import BuiltEngines
 from .describing import PREFIX, describe, local_engine
 from .images import ImageEngines
 
-__all__ = ["Catalog", "describe", "discover", "is_current"]
+__all__ = ["Catalog", "describe", "discover", "is_current", "local_engine"]
 
 
 class Catalog(Mapping[str, Engine]):

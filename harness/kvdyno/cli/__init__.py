@@ -11,7 +11,20 @@ from rich.text import Text
 from kvdyno.errors import HostError, KvdynoError
 
 # For their commands, in the order in which help lists them.
-from . import measure, show, claims, paper, tuning, bundles, publish, engines, images, selftest, machine  # isort: skip
+from . import (  # isort: skip
+    measure,
+    show,
+    claims,
+    paper,
+    tuning,
+    regress,
+    bundles,
+    publish,
+    engines,
+    images,
+    selftest,
+    machine,
+)
 from .app import app, error_console
 from .pages.shapes import harmless
 
@@ -25,6 +38,7 @@ __all__ = [
     "measure",
     "paper",
     "publish",
+    "regress",
     "selftest",
     "show",
     "tuning",

@@ -31,7 +31,8 @@ app = typer.Typer(
         "Start with `kvdyno doctor`, then `kvdyno plan quickstart`, then `kvdyno run quickstart`.\n\n"
         "Exit status: 0 done, 2 wrong argument, 3 wrong experiment file, 4 engine trouble, 5 this machine "
         "lacks something, 6 another sweep is running, 7 results unreadable or unwritable, 8 some runs "
-        "failed, 130 interrupted; of `claims` 9 one is contradicted, 10 one is undecided or not measured."
+        "failed, 130 interrupted; of `claims` 9 one is contradicted, 10 one is undecided or not measured. "
+        "`regress` has its own."
     ),
 )
 

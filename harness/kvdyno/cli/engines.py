@@ -117,7 +117,7 @@ def build(
     else:
         asked = _asked(here, names or (), chosen=words(chosen))
     if own := wanted_without_version(here, asked):
-        with _Shown() as shown:
+        with BuildDisplay() as shown:
             build_here(here, own, step=shown.step, jobs=jobs)
     states = {(state.library, state.version): state for state in version_states(here)}
     for (library, version), wanted in wanted_versions(here, asked).items():
@@ -129,7 +129,7 @@ def build(
         if not state.built:
             _announce(state)
         begun = time.monotonic()
-        with _Shown() as shown:
+        with BuildDisplay() as shown:
             prefix = build_version(
                 here, library, version, engines=wanted, step=shown.step, jobs=jobs, tools=tools
             )
@@ -209,7 +209,7 @@ def _announce(state: VersionState) -> None:
     )
 
 
-class _Shown:
+class BuildDisplay:
     """A build on the terminal: a bar while compilers run, elsewhere a line at every tenth."""
 
     def __init__(self) -> None:
@@ -219,12 +219,14 @@ class _Shown:
         self._tenth = 0
         self.step = Step(say=print_line, progress=self._progress)
 
-    def __enter__(self) -> _Shown:
+    def __enter__(self) -> BuildDisplay:
+        """Start drawing, on a terminal."""
         if console.is_terminal:
             self._bar.start()
         return self
 
     def __exit__(self, *_failure: object) -> None:
+        """Stop drawing."""
         if console.is_terminal:
             self._bar.stop()
 

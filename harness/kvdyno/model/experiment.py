@@ -215,6 +215,22 @@ class ClaimSpec(Frozen):
         )
 
 
+class GateMetric(Frozen):
+    """A metric by which a gate compares two versions; an `exact` one must be equal in every pair."""
+
+    metric: str
+    phase: str = "run"
+    exact: bool = False
+
+
+class GateSpec(Frozen):
+    """What makes an experiment a suite: `margin` is a share, `budget_seconds` bounds the measuring."""
+
+    metrics: tuple[GateMetric, ...]
+    margin: float
+    budget_seconds: float
+
+
 class Profile(Frozen):
     """A scale for everything together, and what an experiment may shorten with it."""
 
@@ -252,3 +268,4 @@ class Experiment(Frozen):
     published: Mapping[str, Overlay] = Field(default_factory=dict)
     baseline: str | None = None
     same_within: float = SAME_WITHIN
+    gate: GateSpec | None = None

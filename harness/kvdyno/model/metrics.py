@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from .axes import REOPEN_FROM, SETTLE
 from .engine import Engine
@@ -85,6 +86,22 @@ def metrics_of(engine: Engine) -> Metrics | None:
             return Metrics(phases=_upstream(operations))
         case _:
             return None
+
+
+def direction(higher: bool, *, unit: str) -> Literal["faster", "slower", "higher", "lower"]:
+    """What more of a unit means. A higher rate (x/s) and a shorter time (s, ns, and either per operation) are
+    faster; of other units only higher and lower are known.
+    """
+    if unit.endswith("/s"):
+        return "faster" if higher else "slower"
+    if unit.split("/")[0] in ("s", "us", "ns"):
+        return "slower" if higher else "faster"
+    return "higher" if higher else "lower"
+
+
+def more_is_better(unit: str) -> bool:
+    """Rates are better if higher; times, bytes, amplifications and counts of misses if lower."""
+    return unit.endswith("/s")
 
 
 def read_counters(adapters: Path, engine: str) -> tuple[str, ...] | None:

@@ -6,6 +6,7 @@ the machine itself.
 
 from kvdyno.runner import Frequency
 
+from .arms import Arm
 from .bundles import Imported, export_bundle, import_bundle
 from .committed import derive, documents, origins
 from .conclusions import (
@@ -22,11 +23,13 @@ from .conclusions import (
     write_report,
 )
 from .documents import Watch
+from .gate import Gate, GatePoint, GateRequest, prepare_gate
 from .machine import clean, examine
 from .papers import read_paper, write_paper
 from .planning import Request, demand_memory, make_plan
 from .publishing import Publication, publish
 from .recorded import Recorded, find_recorded
+from .regress import GateResult, run_gate
 from .rerun import Difference, Rerun, plan_again, rerun
 from .reuse import Reuse, SweepSettings, corrupt, look_up, remaining, reusable, stored
 from .search import search, write_search
@@ -35,8 +38,13 @@ from .study import StudyRequest, measure_study, write_study
 from .sweep import Observer, SweepResult, new_sweep_id, sweep
 
 __all__ = [
+    "Arm",
     "Difference",
     "Frequency",
+    "Gate",
+    "GatePoint",
+    "GateRequest",
+    "GateResult",
     "Imported",
     "Observer",
     "Publication",
@@ -71,12 +79,14 @@ __all__ = [
     "new_sweep_id",
     "origins",
     "plan_again",
+    "prepare_gate",
     "publish",
     "query",
     "read_paper",
     "remaining",
     "rerun",
     "reusable",
+    "run_gate",
     "search",
     "stored",
     "summarise",

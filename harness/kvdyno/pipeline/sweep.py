@@ -58,10 +58,17 @@ class Observer(Protocol):
 
 
 def sweep(
-    project: Project, whole: Plan, *, how: SweepSettings, observer: Observer, wait: bool = False
+    project: Project,
+    whole: Plan,
+    *,
+    how: SweepSettings,
+    observer: Observer,
+    wait: bool = False,
+    sweep_id: str | None = None,
 ) -> SweepResult:
     """Measure what is not stored yet, in the plan's order; every run ends in a record.
 
+    `sweep_id` is that of a sweep which goes on with this plan; without it, this is one of its own.
     Folders and CPUs are checked first. With `wait`, it then begins when other sweeps have ended. Raises
     BusyError if another sweep holds this machine, StoreError if records or reports cannot be written,
     HostError if the machine lacks what is needed, EngineError if an engine was rebuilt since it was planned,
@@ -71,7 +78,7 @@ def sweep(
     for folder in (project.runs, project.reports):
         make_folder(folder)
     store = RunStore(project.runs)
-    sweep_id = new_sweep_id()
+    sweep_id = sweep_id or new_sweep_id()
     runner = Runner(
         project,
         sweep_id=sweep_id,

@@ -1,6 +1,15 @@
 """Spec: reads experiment, study and profile files into checked, typed experiments. Knows no plan."""
 
-from .load import ExperimentSummary, engines_named, experiment_name, list_experiments, load_experiment
+from .arms import check_arm, read_arm
+from .check import check_built
+from .load import (
+    ExperimentSummary,
+    engines_named,
+    experiment_name,
+    list_experiments,
+    load_experiment,
+    suite_engine,
+)
 from .origins import read_origin
 from .papers import list_papers, paper_file, read_paper
 from .profiles import load_profiles
@@ -10,6 +19,8 @@ from .studies import list_studies, load_study
 
 __all__ = [
     "ExperimentSummary",
+    "check_arm",
+    "check_built",
     "engines_named",
     "experiment_name",
     "list_experiments",
@@ -20,7 +31,9 @@ __all__ = [
     "load_space",
     "load_study",
     "paper_file",
+    "read_arm",
     "read_origin",
     "read_paper",
     "read_published",
+    "suite_engine",
 ]

@@ -14,6 +14,7 @@ from kvdyno.model.experiment import (
     ClaimSpec,
     DerivedMetric,
     FigureSpec,
+    GateMetric,
     Overlay,
     TableSpec,
 )
@@ -103,6 +104,8 @@ def check_bindings(form: ExperimentForm, *, words: Words, mistakes: Mistakes) ->
     checker.ids({"metrics": form.metrics})
     for index, metric in enumerate(form.metrics):
         checker.derived(metric, ("metrics", index))
+    for index, gated in enumerate(form.gate.metrics if form.gate else ()):
+        checker.gated(gated, ("gate", "metrics", index))
     return Bindings(
         figures=tuple(checker.figure(each, ("figures", index)) for index, each in enumerate(form.figures)),
         tables=tuple(checker.table(each, ("tables", index)) for index, each in enumerate(form.tables)),
@@ -235,6 +238,10 @@ class _Checker:
                 if mistake := measured.metric_mistake(term, table=ESTIMATES):
                     self._mistakes.add((*place, key, index), mistake)
 
+    def gated(self, gated: GateMetric, place: Place) -> None:
+        self._metric(gated.metric, (*place, "metric"))
+        self._phase(gated.phase, (*place, "phase"))
+
     def label(self, label: str | None, place: Place) -> None:
         if label is not None and label not in self._words.labels:
             self._mistakes.add(place, unknown("engine", label, self._words.labels))
@@ -255,9 +262,12 @@ class _Checker:
             if axis not in self._words.axes:
                 self._mistakes.add(place, unknown("axis", axis, self._words.axes))
 
+    def _phase(self, phase: str, place: Place) -> None:
+        if phase not in self._words.phases:
+            self._mistakes.add(place, unknown("phase", phase, self._words.phases))
+
     def _phase_and_filter(self, spec: SpecT, place: Place) -> SpecT:
-        if spec.phase not in self._words.phases:
-            self._mistakes.add((*place, "phase"), unknown("phase", spec.phase, self._words.phases))
+        self._phase(spec.phase, (*place, "phase"))
         return spec.model_copy(update={"where": self._filters(spec.where, (*place, "where"))})
 
     def _filters(

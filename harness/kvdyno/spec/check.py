@@ -115,18 +115,19 @@ def check_engines(
         if choice.label in (other.choice.label for other in chosen):
             mistakes.add(place, f"label {choice.label!r} is taken: expected a label for each engine")
             continue
-        chosen.append(_checked(choice, engine, place=place, mistakes=mistakes))
+        # What is not built stays as it is written.
+        if engine:
+            choice = check_choice(choice, engine, place=place, mistakes=mistakes)
+        chosen.append(Chosen(choice, engine))
     return tuple(chosen)
 
 
-def _checked(choice: EngineChoice, engine: Engine | None, *, place: Place, mistakes: Mistakes) -> Chosen:
-    """The choice with its preset and options as the engine reads them; as written where there is none."""
-    if engine is None:
-        return Chosen(choice, None)
+def check_choice(choice: EngineChoice, engine: Engine, *, place: Place, mistakes: Mistakes) -> EngineChoice:
+    """The choice with its options as the engine reads them; it knows the preset, too."""
     if choice.preset not in engine.presets:
         mistakes.add((*place, "preset"), unknown("preset", choice.preset, engine.presets))
     options = check_options(choice.options, engine=engine, place=(*place, "options"), mistakes=mistakes)
-    return Chosen(choice.model_copy(update={"options": options}), engine)
+    return choice.model_copy(update={"options": options})
 
 
 def check_grid(

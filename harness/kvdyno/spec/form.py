@@ -22,6 +22,8 @@ from kvdyno.model.experiment import (
     ClaimSpec,
     DerivedMetric,
     FigureSpec,
+    GateMetric,
+    GateSpec,
     TableSpec,
 )
 from kvdyno.model.reading import Text
@@ -212,6 +214,28 @@ class DeviceForm(Form):
         return self
 
 
+class GateMetricForm(GateMetric):
+    """An item of a gate's `metrics`: a metric alone, or a mapping."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _name_alone(cls, value: Any) -> Any:
+        return {"metric": value} if isinstance(value, str) else value
+
+
+class GateForm(Form):
+    """`gate`: what `kvdyno regress` needs besides the experiment."""
+
+    metrics: Annotated[tuple[GateMetricForm, ...], Field(min_length=1)]
+    margin: Annotated[float, Field(gt=0, lt=1)]
+    budget: Annotated[Seconds, Field(gt=0)]
+
+    @property
+    def spec(self) -> GateSpec:
+        """What it means."""
+        return GateSpec(metrics=self.metrics, margin=self.margin, budget_seconds=self.budget)
+
+
 class ExperimentForm(SettingsForm):
     """An experiment file."""
 
@@ -229,4 +253,5 @@ class ExperimentForm(SettingsForm):
     figures: tuple[FigureForm, ...] = ()
     tables: tuple[TableForm, ...] = ()
     claims: tuple[ClaimForm, ...] = ()
+    gate: GateForm | None = None
     profiles: Mapping[str, OverridesForm] = Field(default_factory=dict)

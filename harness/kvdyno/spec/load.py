@@ -139,6 +139,7 @@ def load_experiment(
         published=bound.published,
         baseline=form.baseline if form.baseline in labels else None,
         same_within=form.same_within,
+        gate=form.gate.spec if form.gate else None,
     )
 
 
@@ -169,6 +170,18 @@ def engines_named(
     for its_runner, name in wanted:
         found.setdefault(its_runner, {})[name] = None
     return {its_runner: tuple(names) for its_runner, names in found.items()}
+
+
+def suite_engine(path_or_name: str | Path, *, project: Project) -> EngineChoice:
+    """The first engine that a suite's file asks for, built or not. Raises UsageError without `gate`."""
+    form = read_form(read_document(_find(path_or_name, project=project)), ExperimentForm)
+    if form.gate is None:
+        raise UsageError(
+            "expected a suite, found an experiment without `gate`",
+            where=str(path_or_name),
+            remedy="add metrics, margin and budget under `gate` (docs/formats.md), or name a suite",
+        )
+    return read_choice(form.engines[0], project=project)
 
 
 def experiment_name(path_or_name: str | Path, *, project: Project) -> str:

@@ -10,7 +10,8 @@ from scipy import stats
 
 from kvdyno.analysis.estimate import BOOTSTRAP_FROM, Interval, estimate
 from kvdyno.analysis.ratios import Pairing, Side, means_of
-from kvdyno.analysis.verdicts import direction, repetitions_for_sameness, repetitions_needed
+from kvdyno.analysis.verdicts import repetitions_for_sameness, repetitions_needed
+from kvdyno.model.metrics import direction
 
 
 def test_one_value_has_no_interval() -> None:

@@ -1,0 +1,208 @@
+"""The gate for CI: regress."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand
+
+from kvdyno import pipeline
+from kvdyno.builds import Step
+from kvdyno.errors import GateError, Interrupted, KvdynoError, UsageError
+from kvdyno.model.project import Project
+from kvdyno.model.units import parse_seconds
+
+from .app import (
+    DataOption,
+    JsonOption,
+    ProfileOption,
+    ResultsOption,
+    UncappedOption,
+    WaitOption,
+    app,
+    console,
+    cpu_list,
+    error_console,
+    print_json,
+    project,
+)
+from .engines import BuildDisplay
+from .pages import regress as shown
+from .pages.shapes import silent
+from .progress import GateDisplay
+
+_FILE = {"metavar": "FILE", "dir_okay": False, "show_default": False}
+
+
+class _Gate(TyperCommand):
+    """A wrong option ends with the gate's status for errors: typer's is that of "undecided"."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """See click.Command."""
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:
+            # typer has a click of its own, and does not export its errors.
+            wording = getattr(error, "format_message", None)
+            if wording is None:
+                raise
+            raise GateError(wording(), where="kvdyno regress", remedy="kvdyno regress --help") from error
+
+
+@app.command(rich_help_panel="Measure", cls=_Gate)
+def regress(
+    base: Annotated[
+        str,
+        typer.Argument(metavar="BASE", help="What to compare with.", show_default=False),
+    ],
+    head: Annotated[
+        str,
+        typer.Argument(metavar="HEAD", help="What may have become slower.", show_default=False),
+    ],
+    suite: Annotated[
+        str, typer.Option("--suite", metavar="NAME", help="From experiments/regress/, or a path.")
+    ] = "quick",
+    profile: ProfileOption = "quick",
+    engine: Annotated[
+        str | None,
+        typer.Option("--engine", metavar="NAME", help="The engine to build of git revisions."),
+    ] = None,
+    budget: Annotated[
+        str | None,
+        typer.Option("--budget", metavar="TIME", help="At most this long, such as 30min; else the suite's."),
+    ] = None,
+    margin: Annotated[
+        str | None,
+        typer.Option(
+            "--margin", metavar="SHARE", help="Changes up to it pass, such as 5%; else the suite's."
+        ),
+    ] = None,
+    twins: Annotated[
+        bool,
+        typer.Option("--twins", metavar="", help="Measure though both are one build: a test of the gate."),
+    ] = False,
+    junit: Annotated[
+        Path | None, typer.Option("--junit", help="Write a test case for each comparison.", **_FILE)
+    ] = None,
+    markdown: Annotated[
+        Path | None, typer.Option("--markdown", help="Write what changed, for a comment.", **_FILE)
+    ] = None,
+    uncapped: UncappedOption = False,
+    cpus: Annotated[
+        str | None,
+        typer.Option("--cpus", metavar="LIST", help='Confine drivers to these CPUs, such as "0-3,6".'),
+    ] = None,
+    wait: WaitOption = False,
+    results: ResultsOption = None,
+    data: DataOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Decide whether HEAD is slower than BASE, measuring both in turn until it is decided.
+
+    BASE and HEAD are git revisions of this checkout, or engines: `HEAD~1`, `rocksdb@10.4.2`,
+    `chunkstore:log_limit=4MiB`, `chunkstore:preset=published`. The same command goes on where it was stopped.
+
+    Exit status: 0 no regression, 1 regression, 2 undecided, 3 error, 130 interrupted.
+
+    Example: `kvdyno regress HEAD~1 HEAD --budget 30min --margin 5%`
+    """
+    try:
+        request = pipeline.GateRequest(
+            base,
+            head,
+            suite=suite,
+            profile=profile,
+            engine=engine,
+            margin=None if margin is None else _share(margin),
+            budget_seconds=None if budget is None else _seconds(budget),
+            twins=twins,
+        )
+        for option, path in (("--junit", junit), ("--markdown", markdown)):
+            _demand_folder(path, option=option)
+        how = pipeline.SweepSettings(uncapped=uncapped, cpus=cpu_list(cpus))
+        here = project(results=results, data=data)
+        status = _run(here, request, how=how, wait=wait, junit=junit, markdown=markdown, json=json)
+    except Interrupted:
+        raise
+    except KvdynoError as error:
+        raise GateError(error.message, where=error.where, remedy=error.remedy) from error
+    except OSError as error:
+        raise GateError(
+            error.strerror or str(error), where=str(error.filename or "kvdyno regress")
+        ) from error
+    raise typer.Exit(status)
+
+
+def _run(
+    here: Project,
+    request: pipeline.GateRequest,
+    *,
+    how: pipeline.SweepSettings,
+    wait: bool,
+    junit: Path | None,
+    markdown: Path | None,
+    json: bool,
+) -> int:
+    gate = _prepared(here, request, how=how, json=json)
+    with GateDisplay(silent() if json else console, budget_seconds=gate.spec.budget_seconds) as display:
+        found = pipeline.run_gate(here, gate, how=how, observer=display, wait=wait)
+    command = shown.command_again(request, gate=gate, uncapped=how.uncapped)
+    page = None
+    if any(record.status == "ok" for record in found.records):
+        analysis = pipeline.analyse(here, found.plan, records=found.records)
+        paths = pipeline.write_report(
+            here, analysis, gate.whole.experiment, commands=[command], uncapped=how.uncapped
+        )
+        page = paths.html
+    if junit:
+        junit.write_text(shown.junit(found), encoding="utf-8")
+    if markdown:
+        markdown.write_text(shown.markdown(found, command=command), encoding="utf-8")
+    if json:
+        print_json(shown.document(found, command=command, page=page))
+    else:
+        shown.page(console, found, command=command, page=page)
+    if os.environ.get("GITHUB_ACTIONS") == "true":
+        for line in shown.annotation_lines(found):
+            typer.echo(line, err=True)
+    return found.status
+
+
+def _prepared(
+    here: Any, request: pipeline.GateRequest, *, how: pipeline.SweepSettings, json: bool
+) -> pipeline.Gate:
+    """The gate, with builds on the terminal or, beside JSON, as lines of stderr."""
+    if json:
+        step = Step(say=lambda line: error_console.print(line, soft_wrap=True), progress=lambda *_: None)
+        return pipeline.prepare_gate(here, request, how=how, step=step)
+    with BuildDisplay() as display:
+        return pipeline.prepare_gate(here, request, how=how, step=display.step)
+
+
+def _share(text: str) -> float:
+    """A share, as "5%" or "0.05". Raises UsageError."""
+    number, percent, _ = text.partition("%")
+    try:
+        share = float(number) / (100 if percent else 1)
+    except ValueError:
+        share = 0.0
+    if not 0 < share < 1:
+        raise UsageError(f'expected a share like "5%" or 0.05, found {text!r}', where="--margin")
+    return share
+
+
+def _seconds(text: str) -> float:
+    """A duration. Raises UsageError."""
+    try:
+        return parse_seconds(text)
+    except ValueError as error:
+        raise UsageError(str(error), where="--budget") from None
+
+
+def _demand_folder(path: Path | None, *, option: str) -> None:
+    """Raises UsageError where no file can be written, before anything runs."""
+    if path and not path.absolute().parent.is_dir():
+        raise UsageError("expected a folder that exists, found none", where=f"{option} {path}")

@@ -1,0 +1,143 @@
+"""The pairs of a gate, point by point: what they show so far, and which comes next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from kvdyno import regress
+from kvdyno.errors import HostError
+from kvdyno.model.experiment import GateMetric
+from kvdyno.model.noise import HostNoise
+from kvdyno.model.point import Plan
+from kvdyno.model.record import CONCLUSIVE, LASTING_FACTS, Record
+from kvdyno.regress import Pair, Verdict
+
+from .gate import Gate, GatePoint
+
+
+class Pairing:
+    """The pairs so far, point by point, and what they show."""
+
+    def __init__(self, gate: Gate, *, noise: HostNoise | None) -> None:
+        self.noise = noise
+        self._gate = gate
+        self._records: dict[str, Record] = {}
+        self._pairs: dict[str, int] = {each.name: 0 for each in gate.points}
+        self._failures: dict[str, tuple[str, bool]] = {}
+        self._values: dict[tuple[str, GateMetric], list[Pair]] = {}
+        self._units: dict[GateMetric, str] = {}
+
+    @property
+    def pairs(self) -> int:
+        """All pairs of all points."""
+        return sum(self._pairs.values())
+
+    def records(self) -> tuple[Record, ...]:
+        """In the plan's order."""
+        named = (self._records.get(run.name) for run in self._gate.whole.runs)
+        return tuple(record for record in named if record)
+
+    def next_point(self) -> GatePoint | None:
+        """Points in turn until each has the pairs that a verdict needs, then by doubt."""
+        going = [each for each in self._gate.points if each.name not in self._failures]
+        young = [each for each in going if self._pairs[each.name] < self._gate.pairs_least]
+        if young:
+            return min(young, key=lambda each: self._pairs[each.name])
+        judged = {each.name: [v.judged for v in self._verdicts_of(each)] for each in going}
+        most = self._gate.whole.experiment.repetitions
+        chosen = regress.next_point(judged, pairs_most=most)
+        return next((each for each in going if each.name == chosen), None)
+
+    def next_pair(self, point: GatePoint) -> Plan:
+        """The plan of the point's next repetition, by both arms in the whole plan's order."""
+        repetition = self._pairs[point.name] + 1
+        arms = {point.base.identity, point.head.identity}
+        whole = self._gate.whole
+        runs = [run for run in whole.runs if run.repetition == repetition and run.point.identity in arms]
+        return replace(whole, points=(point.base, point.head), runs=tuple(runs))
+
+    def add(self, point: GatePoint, records: Sequence[Record]) -> None:
+        """A repetition's two records. Raises HostError if the host has changed since the first."""
+        by_arm = {record.point.identity: record for record in records}
+        base, head = by_arm[point.base.identity], by_arm[point.head.identity]
+        for record in (base, head):
+            self._records[f"{record.point.slug}.r{record.repetition}"] = record
+        _demand_same_host(self._records.values())
+        self._pairs[point.name] += 1
+        if base.status != "ok" or head.status != "ok":
+            self._failures[point.name] = (
+                _failure(base, head),
+                base.status == "ok" and head.status in CONCLUSIVE,
+            )
+            return
+        from kvdyno import analysis
+        from kvdyno.analysis.derived import with_derived
+
+        frame = with_derived(analysis.tidy([base, head]), self._gate.whole.experiment.metrics)
+        rows = frame[["run_id", "phase", "metric", "value", "unit"]].itertuples(index=False, name=None)
+        found = {(run, metric, phase): (value, unit) for run, phase, metric, value, unit in rows}
+        for gated in self._gate.spec.metrics:
+            before, after = (found.get((each.run_id, gated.metric, gated.phase)) for each in (base, head))
+            if before or after:
+                pairs = self._values.setdefault((point.name, gated), [])
+            if before and after:
+                pairs.append(Pair(float(before[0]), float(after[0])))
+                self._units[gated] = before[1]
+
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """A verdict for each metric that a point's runs have, in the order of points and metrics.
+
+        A metric that no run has is undecided once, or a suite would pass whatever happens to it.
+        """
+        found = [verdict for point in self._gate.points for verdict in self._verdicts_of(point)]
+        named = {(each.metric, each.phase) for each in found}
+        for gated in self._gate.spec.metrics if self._gate.points else ():
+            if (gated.metric, gated.phase) not in named:
+                judged = regress.judge([], unit="", margin=self._gate.spec.margin, level=self._gate.level)
+                found.append(Verdict("every point", gated.metric, gated.phase, "", judged))
+        return tuple(found)
+
+    def _verdicts_of(self, point: GatePoint) -> list[Verdict]:
+        failure, head_fails = self._failures.get(point.name, ("", False))
+        verdicts = []
+        for gated in self._gate.spec.metrics:
+            pairs = self._values.get((point.name, gated))
+            if pairs is None and self._pairs[point.name] and not failure:
+                continue  # its mix has no such operation
+            unit = self._units.get(gated, "")
+            margin = self._margin(point, gated.metric)
+            judged = regress.judge(
+                pairs or [], unit=unit, margin=margin, level=self._gate.level, exact=gated.exact
+            )
+            verdicts.append(Verdict(point.name, gated.metric, gated.phase, unit, judged, failure, head_fails))
+        return verdicts
+
+    def _margin(self, point: GatePoint, metric: str) -> float:
+        """The margin that was asked for, or this host's noise if that is more."""
+        noise = regress.noise_share(
+            self.noise,
+            engine=point.base.engine.name,
+            metric=metric,
+            workload=point.base.axes.get("workload"),
+            loads=self._gate.whole.experiment.loads,
+        )
+        return max(self._gate.spec.margin, noise or 0.0)
+
+
+def _demand_same_host(records: Iterable[Record]) -> None:
+    """Raises HostError if a lasting fact of the machine is not the same in all records."""
+    for name in LASTING_FACTS:
+        found = list(dict.fromkeys(str(record.environment.facts.get(name)) for record in records))
+        if len(found) > 1:
+            raise HostError(
+                f"{name} changed during the gate: expected {found[0]}, found {found[1]}",
+                remedy="keep it as it is and run the same command again: pairs of other conditions are "
+                "measured once more",
+            )
+
+
+def _failure(base: Record, head: Record) -> str:
+    """Which arm's run failed, and how."""
+    failed = [(name, r) for name, r in (("BASE", base), ("HEAD", head)) if r.status != "ok"]
+    return ", ".join(f"{name}: {record.status.replace('_', ' ')}" for name, record in failed)

@@ -1,0 +1,26 @@
+"""Regress: whether one version of an engine is slower than another, decided pair by pair.
+
+Pure functions of paired measurements: intervals that hold at any stopping time, verdicts, the point to
+measure next, and the margins below which this host can show nothing.
+"""
+
+from .choose import doubt, next_point
+from .decide import Judgement, Pair, judge
+from .margins import noise_share
+from .outcome import Verdict, changed_first, exit_status
+from .sequence import Interval, interval, values_least
+
+__all__ = [
+    "Interval",
+    "Judgement",
+    "Pair",
+    "Verdict",
+    "changed_first",
+    "doubt",
+    "exit_status",
+    "interval",
+    "judge",
+    "next_point",
+    "noise_share",
+    "values_least",
+]

@@ -1,0 +1,55 @@
+"""An arm of a gate as a person writes it: `NAME[:SETTING,...]`.
+
+NAME is an engine, with a version or without, or a git revision. A SETTING is `preset=<preset>` or
+`<option>=<value>`: "chunkstore:preset=published", "rocksdb@10.4.2:bloom_bits=10", "HEAD~1".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kvdyno.errors import UsageError
+from kvdyno.model.document import Document, Mistakes
+from kvdyno.model.engine import Engine
+from kvdyno.model.experiment import EngineChoice
+from kvdyno.model.words import shown
+
+from .check import check_choice
+
+_PRESET = "preset"
+
+
+@dataclass(frozen=True)
+class ArmForm:
+    """What was written: a name, and settings with their texts. `preset` None: none was named."""
+
+    text: str
+    name: str
+    preset: str | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+def read_arm(text: str) -> ArmForm:
+    """The parts of the text. Raises UsageError for a setting that is none, or stands there twice."""
+    name, colon, rest = text.partition(":")
+    settings: dict[str, str] = {}
+    for setting in rest.split(",") if colon else ():
+        key, equals, value = (part.strip() for part in setting.partition("="))
+        if not (key and equals and value) or key in settings:
+            raise UsageError(
+                f"expected preset=<preset> or <option>=<value>, each once, found {shown(setting)}", where=text
+            )
+        settings[key] = value
+    if not name:
+        raise UsageError("expected an engine or a git revision, found nothing", where=shown(text))
+    return ArmForm(text, name, settings.pop(_PRESET, None), settings)
+
+
+def check_arm(choice: EngineChoice, *, engine: Engine, where: str) -> EngineChoice:
+    """The choice with its options in canonical spelling. Raises SpecError for what the engine lacks."""
+    mistakes = Mistakes(Document(Path(where), None, {}))
+    checked = check_choice(choice, engine, place=(), mistakes=mistakes)
+    mistakes.check()
+    return checked

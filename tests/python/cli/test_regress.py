@@ -1,0 +1,256 @@
+"""`kvdyno regress`: verdicts, their exit statuses and forms, and what stops a gate before it begins."""
+
+from __future__ import annotations
+
+import itertools
+import subprocess
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from fakes.paced import SUITE, build_paced
+
+from kvdyno.model.noise import HostNoise, TwinNoise
+from kvdyno.model.record import Environment
+from kvdyno.runner import Surveyor, host_id
+
+from .conftest import Answer, Checkout, make_checkout
+
+
+def gated(checkout: Checkout) -> Checkout:
+    """With the engine paced, and a suite `one` of one point."""
+    build_paced(checkout.binaries)
+    (checkout.root / "experiments" / "regress").mkdir()
+    checkout.experiment("regress/one", SUITE)
+    return checkout
+
+
+@pytest.fixture
+def gate(checkout: Checkout) -> Checkout:
+    return gated(checkout)
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
+    """For tests whose arms are their own."""
+    return gated(make_checkout(tmp_path_factory.mktemp("shared") / "checkout"))
+
+
+def regress(checkout: Checkout, base: str, head: str, *more: str, **environment: str) -> Answer:
+    return checkout.kvdyno("regress", base, head, "--suite", "one", "--uncapped", *more, **environment)
+
+
+def verdict(answer: Answer, metric: str) -> Any:
+    (found,) = [each for each in answer.json["verdicts"] if each["metric"] == metric]
+    return found
+
+
+def test_a_slower_head_is_a_regression_in_every_form(shared: Checkout, tmp_path: Path) -> None:
+    junit, markdown = tmp_path / "gate.xml", tmp_path / "gate.md"
+    answer = regress(
+        shared,
+        *("paced", "paced:rate=800"),
+        *("--junit", str(junit), "--markdown", str(markdown)),
+        GITHUB_ACTIONS="true",
+    )
+    assert answer.status == 1, answer.err
+    assert "regression: 1 of 2 comparisons worse" in answer.out
+    row = next(line for line in answer.out.splitlines() if " throughput " in line)
+    assert row.split() == ["c.4MiB", "throughput", "0.800", "0.800–0.800", "4", "5%", "slower"]
+    assert "both arms started from copies of the same stores" in answer.out
+    suite = ElementTree.fromstring(junit.read_text())
+    assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("2", "1", "0")
+    comment = markdown.read_text()
+    assert "| ❌ | c.4MiB | throughput | 0.800 |" in comment
+    assert "read.not_found" not in comment, "only what changed"
+    assert "kvdyno regress paced paced:rate=800 --suite one --uncapped" in comment
+    assert "::error title=kvdyno regress::c.4MiB throughput: slower, 0.800 of BASE" in answer.err
+    (page,) = shared.root.glob("results/reports/*/report.html")
+    assert "paced-rate-800" in page.read_text()
+
+
+def test_a_better_head_passes(shared: Checkout) -> None:
+    answer = regress(shared, "paced:rate=900,misses=2", "paced:rate=1200", "--json")
+    assert answer.status == 0, answer.err
+    assert verdict(answer, "throughput")["verdict"] == "faster"
+    assert verdict(answer, "read.not_found")["improvement"]
+    assert (answer.json["stopped"], answer.json["pairs"]) == ("decided", 4)
+
+
+def test_a_change_within_the_margin_passes_and_a_lower_margin_finds_it(shared: Checkout) -> None:
+    answer = regress(shared, "paced:rate=1000", "paced:rate=970", "--json")
+    assert answer.status == 0, answer.err
+    assert verdict(answer, "throughput")["verdict"] == "same"
+    again = regress(shared, "paced:rate=1000", "paced:rate=970", "--json", "--margin", "1%")
+    assert again.status == 1, again.err
+    assert verdict(again, "throughput")["margin"] == 0.01
+    assert again.json["runs_measured"] == 0, "pairs that are stored are not measured again"
+
+
+def test_a_lost_key_is_a_regression_whatever_the_margin(shared: Checkout) -> None:
+    answer = regress(shared, "paced:rate=700", "paced:rate=700,misses=1", "--json")
+    assert answer.status == 1, answer.err
+    found = verdict(answer, "read.not_found")
+    assert (found["verdict"], found["exact"], found["regression"]) == ("higher", True, True)
+
+
+def test_a_metric_that_an_arm_lacks_does_not_pass(shared: Checkout) -> None:
+    one = regress(shared, "paced:rate=400", "paced:rate=400,silent=true", "--json")
+    assert one.status == 2, one.err
+    found = verdict(one, "read.not_found")
+    assert (found["undecided"], found["why"], found["point"]) == (True, "no pair has it", "c.4MiB")
+    both = regress(shared, "paced:rate=300,silent=true", "paced:rate=301,silent=true", "--json")
+    assert both.status == 2, both.err
+    assert verdict(both, "read.not_found")["point"] == "every point"
+
+
+def test_a_head_that_fails_is_a_regression_and_a_base_that_fails_decides_nothing(shared: Checkout) -> None:
+    worse = regress(shared, "paced:rate=600", "paced:rate=600,fails=true", "--json")
+    assert worse.status == 1, worse.err
+    assert {each["failure"] for each in worse.json["verdicts"]} == {"HEAD: wrong data"}
+    mended = regress(shared, "paced:rate=600,fails=true", "paced:rate=600", "--json")
+    assert mended.status == 2, mended.err
+    assert {each["failure"] for each in mended.json["verdicts"]} == {"BASE: wrong data"}
+
+
+def test_one_build_is_measured_as_twins_alone(shared: Checkout) -> None:
+    same = regress(shared, "paced", "paced", "--json")
+    assert (same.status, same.json["same_build"], same.json["pairs"]) == (0, True, 0)
+    twins = regress(shared, "paced", "paced", "--twins", "--json")
+    assert twins.status == 0, twins.out
+    assert verdict(twins, "throughput")["verdict"] == "same"
+    assert not twins.json["shared_snapshots"], "twins have loads of their own"
+
+
+def test_arms_that_shape_data_load_their_own(shared: Checkout) -> None:
+    answer = regress(shared, "paced", "paced:block=8192", "--json")
+    assert answer.status == 0, answer.err
+    assert not answer.json["shared_snapshots"]
+
+
+def test_a_gate_that_was_stopped_goes_on(gate: Checkout) -> None:
+    suite = gate.root / "experiments" / "regress" / "one.yaml"
+    suite.write_text(SUITE.replace("repetitions: 12", "repetitions: 4"))
+    first = regress(gate, "paced", "paced:rate=800", "--json")
+    assert first.json["runs_measured"] == 8
+    last = sorted(gate.records(), key=lambda path: path.stat().st_mtime)[-1]
+    last.unlink()
+    again = regress(gate, "paced", "paced:rate=800", "--json")
+    assert again.json["runs_measured"] == 2, "a pair is measured as a whole"
+    assert again.json["verdicts"] == first.json["verdicts"]
+
+
+def test_a_spread_that_hides_the_margin_stays_undecided(shared: Checkout, tmp_path: Path) -> None:
+    junit = tmp_path / "gate.xml"
+    answer = regress(shared, "paced:rate=500", "paced:rate=500,jitter=0.3", "--junit", str(junit), "--json")
+    assert answer.status == 2, answer.err
+    found = verdict(answer, "throughput")
+    assert (found["verdict"], found["pairs"], answer.json["stopped"]) == ("undecided", 12, "pairs")
+    assert found["low"] < 1.05 < found["high"]
+    assert found["visible"] > 0.1
+    suite = ElementTree.fromstring(junit.read_text())
+    assert (suite.get("failures"), suite.get("skipped")) == ("0", "1")
+
+
+def test_this_hosts_noise_widens_the_margin(gate: Checkout) -> None:
+    twins = TwinNoise(
+        engine="paced",
+        axes={"workload": "c"},
+        phase="run",
+        metric="throughput",
+        unit="op/s",
+        pairs=9,
+        sd_log=0.2,
+        comparisons=3,
+        covered=3,
+        false_alarms=0,
+    )
+    noise = HostNoise(
+        host_id=host_id(),
+        measured_at="2026-11-23T00:00:00Z",
+        commit=None,
+        profile="quick",
+        repetitions=3,
+        facts={},
+        twins=(twins,),
+    )
+    folder = gate.root / "results" / "hosts" / host_id()
+    folder.mkdir(parents=True)
+    (folder / "noise.json").write_text(noise.model_dump_json())
+    answer = regress(gate, "paced", "paced:rate=800")
+    assert answer.status == 0, answer.err
+    assert "this host's noise makes it c.4MiB throughput 49.2%" in " ".join(answer.out.split())
+    assert "kvdyno selftest" not in answer.out
+
+
+def test_a_host_that_changes_ends_the_gate(gate: Checkout, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = itertools.count()
+    survey = Surveyor.survey
+
+    def changing(surveyor: Surveyor) -> Environment:
+        found = survey(surveyor)
+        governor = "performance" if next(asked) < 6 else "powersave"
+        return found.model_copy(update={"facts": {**found.facts, "cpu.governor": governor}})
+
+    monkeypatch.setattr(Surveyor, "survey", changing)
+    message = refused(regress(gate, "paced", "paced:rate=800"))
+    assert "cpu.governor changed during the gate: expected performance, found powersave" in message
+
+
+def refused(answer: Answer) -> str:
+    assert answer.status == 3, answer.out
+    return " ".join(answer.err.split())
+
+
+def test_a_budget_too_small_is_refused_with_the_estimate(gate: Checkout) -> None:
+    message = refused(regress(gate, "paced", "paced:rate=800", "--budget", "1s"))
+    assert "--budget: expected at least" in message
+    assert "a verdict needs 4 pairs at each point (1 here)" in message
+    assert not gate.records(), "nothing ran"
+
+
+def test_arguments_that_mean_nothing_end_with_the_gates_own_status(gate: Checkout) -> None:
+    assert "unknown suite 'two'" in refused(gate.kvdyno("regress", "paced", "paced", "--suite", "two"))
+    assert "expected a share" in refused(regress(gate, "paced", "paced", "--margin", "140%"))
+    assert "expected a duration" in refused(regress(gate, "paced", "paced", "--budget", "soon"))
+    assert "No such option" in refused(regress(gate, "paced", "paced", "--nosuch"))
+    assert "Missing argument 'HEAD'" in refused(gate.kvdyno("regress", "paced"))
+    assert "a folder that exists" in refused(regress(gate, "paced", "paced", "--junit", "no/such.xml"))
+    assert "unknown option of paced 'speed'" in refused(regress(gate, "paced", "paced:speed=1"))
+    assert "each once, found 'rate'" in refused(regress(gate, "paced", "paced:rate"))
+    assert "unknown preset 'best'" in refused(regress(gate, "paced", "paced:preset=best"))
+    assert "rocksdb-silk: engine 'rocksdb-silk' is not built" in refused(
+        regress(gate, "paced", "rocksdb-silk")
+    )
+    unknown = refused(regress(gate, "paced", "pased"))
+    assert "did you mean 'paced'" in unknown
+    assert not gate.records(), "nothing ran"
+
+
+def test_an_experiment_without_a_gate_is_no_suite(gate: Checkout) -> None:
+    message = refused(
+        gate.kvdyno("regress", "memory", "noop", "--suite", "experiments/tiny.yaml", "--uncapped")
+    )
+    assert "an experiment without `gate`" in message
+    gate.experiment("regress/odd", SUITE.replace("throughput", "thruput"))
+    message = refused(gate.kvdyno("regress", "memory", "noop", "--suite", "odd", "--uncapped"))
+    assert "unknown metric 'thruput'" in message
+    assert "odd.yaml:9" in message
+
+
+def git(root: Path, *arguments: str) -> None:
+    options = ("-c", "user.name=A test", "-c", "user.email=test@localhost", "-c", "commit.gpgsign=false")
+    subprocess.run(["git", "-C", str(root), *options, *arguments], check=True, capture_output=True)
+
+
+def test_a_dirty_tree_is_named(gate: Checkout) -> None:
+    sources = gate.root / "CMakeLists.txt"
+    sources.write_text("project(one)\n")
+    git(gate.root, "init")
+    git(gate.root, "add", "CMakeLists.txt")
+    git(gate.root, "commit", "-m", "one")
+    sources.write_text("project(two)\n")
+    message = refused(regress(gate, "paced", "HEAD"))
+    assert "expected a tree without changes, found CMakeLists.txt" in message
+    assert "name the engine" in message
