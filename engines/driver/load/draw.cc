@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "kvdyno/generate/key_chooser.h"
-#include "kvdyno/generate/random.h"
+#include "kvdyno/base/random.h"
 
 namespace kvdyno {
 namespace {

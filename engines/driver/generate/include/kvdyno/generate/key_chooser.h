@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "kvdyno/base/status.h"
-#include "kvdyno/generate/random.h"
+#include "kvdyno/base/random.h"
 
 namespace kvdyno {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "kvdyno/base/status.h"
-#include "kvdyno/generate/random.h"
+#include "kvdyno/base/random.h"
 
 namespace kvdyno {
 
