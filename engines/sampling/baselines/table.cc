@@ -38,13 +38,12 @@ Status Table::Sample(const Query& query, size_t k, Random* random, std::vector<R
   return status;
 }
 
-Status Table::Draw(const Query& query, size_t k, Random* random, std::vector<Record>* samples) {
+Status WholeTable::Draw(const Query& query, size_t k, Random* random, std::vector<Record>* samples) {
   if (!(Prepare() > 0)) return NothingToDraw();
   return DrawAccepted(
-      query, k, records_.size(),
-      [&]() -> const Record& { return records_[DrawSlot(random)]; },
+      query, k, records().size(), [&]() -> const Record& { return records()[DrawSlot(random)]; },
       [&](auto visit) {
-        for (const Record& record : records_) visit(record);
+        for (const Record& record : records()) visit(record);
       },
       random, samples, &draws_);
 }

@@ -1,4 +1,4 @@
-// Table: live records in slots, and where each pair is. Three baselines differ in how they draw from it.
+// Table: live records in slots, and where each pair is. Baselines differ in how they draw from it.
 // One thread.
 #pragma once
 
@@ -23,15 +23,13 @@ class Table : public Sampler {
  protected:
   // The record in the slot is another one, or none (a weight of 0): weights follow.
   virtual void Changed(size_t slot, double weight) = 0;
-  // What all records weigh, once draws may begin.
-  virtual double Prepare() = 0;
-  virtual size_t DrawSlot(Random* random) = 0;
   // Bytes beside the records.
   virtual size_t WeightBytes() const = 0;
-  // By rejection, and when that succeeds too rarely, from a list of the records that the query accepts.
-  virtual Status Draw(const Query& query, size_t k, Random* random, std::vector<Record>* samples);
+  // Appends k samples; NothingToDraw where nothing weighs.
+  virtual Status Draw(const Query& query, size_t k, Random* random, std::vector<Record>* samples) = 0;
 
   const std::vector<Record>& records() const { return records_; }
+  uint64_t draws_ = 0;  // trials
 
  private:
   struct Pair {
@@ -45,8 +43,18 @@ class Table : public Sampler {
 
   std::vector<Record> records_;
   std::unordered_map<Pair, size_t, Hash> slots_;
-  uint64_t draws_ = 0;
   uint64_t accepted_ = 0;
+};
+
+// Draws from all records; a query's range and predicate are met by rejection.
+class WholeTable : public Table {
+ protected:
+  // What all records weigh, once draws may begin.
+  virtual double Prepare() = 0;
+  virtual size_t DrawSlot(Random* random) = 0;
+
+ private:
+  Status Draw(const Query& query, size_t k, Random* random, std::vector<Record>* samples) final;
 };
 
 }  // namespace sampling

@@ -8,7 +8,7 @@
 namespace sampling {
 namespace {
 
-class StaticAlias final : public Table {
+class StaticAlias final : public WholeTable {
  private:
   void Changed(size_t, double) override { stale_ = true; }
   double Prepare() override {
@@ -28,7 +28,7 @@ class StaticAlias final : public Table {
   AliasTable table_;
 };
 
-class FenwickTree final : public Table {
+class FenwickTree final : public WholeTable {
  private:
   // Node i, from 1, is the sum of the `i & -i` weights that end with weight i - 1.
   void Changed(size_t slot, double weight) override {
@@ -81,8 +81,6 @@ class FenwickTree final : public Table {
 class Reservoir final : public Table {
  private:
   void Changed(size_t, double) override {}
-  double Prepare() override { return 0; }
-  size_t DrawSlot(Random*) override { return 0; }
   size_t WeightBytes() const override { return 0; }
 
   // Each of k reservoirs takes a record with probability weight / weights so far. The gaps between the reservoirs

@@ -65,7 +65,7 @@ class DynamicIndex final : public Index {
   Buffer* active_;
   std::atomic<uint64_t> clock_{0};  // deletions by tagging
   std::atomic<uint64_t> live_{0};
-  std::atomic<uint64_t> entries_{0};  // appended and not merged away: at most those of the shards and buffers
+  std::atomic<uint64_t> entries_{0};  // that were appended, without those that merges dropped
   std::atomic<uint64_t> written_{0};
   std::atomic<uint64_t> draws_{0}, accepted_{0}, materialised_{0};
 

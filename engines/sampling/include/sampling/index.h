@@ -1,6 +1,7 @@
 // Index: a static sampling structure made dynamic, by a buffer and levels of immutable shards.
 // Threads: one writer at a time (Insert, Delete, DeleteUnchecked, Settle); any number of others may call
 // everything else meanwhile. A query sees one moment, and waits for no merge.
+// Memory that merges cannot get ends the process.
 #pragma once
 
 #include <memory>
