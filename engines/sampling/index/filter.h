@@ -9,12 +9,10 @@
 #include <vector>
 
 #include "kvdyno/base/random.h"
-#include "structure/seeded_bugs.h"
 
 namespace sampling {
 
 inline uint64_t PairHash(uint64_t key, uint64_t value) {
-  if (Seeded(Bug::kKeysTruncated)) key &= UINT32_MAX;
   return kvdyno::Mix(kvdyno::Mix(key) + value);
 }
 

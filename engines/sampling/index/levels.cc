@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "index/merge.h"
+#include "structure/seeded_bugs.h"
 
 namespace sampling {
 namespace {

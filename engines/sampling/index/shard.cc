@@ -4,6 +4,8 @@
 #include <cmath>
 #include <string>
 
+#include "structure/seeded_bugs.h"
+
 namespace sampling {
 
 Shard::Shard(std::vector<Entry> entries, const Kind& kind, double filter_false_positives)

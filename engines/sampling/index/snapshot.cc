@@ -5,6 +5,7 @@
 
 #include "index/merge.h"
 #include "sampling/alias_table.h"
+#include "structure/seeded_bugs.h"
 
 namespace sampling {
 namespace {
@@ -141,8 +142,9 @@ uint64_t HeldBy(const Version& version) {
   return entries;
 }
 
-#ifdef SAMPLING_SEEDED_BUGS
-bool AcceptsByMaximum(const Snapshot& snapshot, const Entry& entry, Random* random) {
+// Always, but for a seeded bug: the trial by which a buffer with mass count * maximum would be exact.
+bool PassesMaximum(const Snapshot& snapshot, const Entry& entry, Random* random) {
+  if (!Seeded(Bug::kBufferByMaximum)) return true;
   const Buffer& buffer = *snapshot.version->active;
   if (&entry < &buffer.entry(0) || &entry >= &buffer.entry(0) + snapshot.active_entries) return true;
   double most = 0;
@@ -151,9 +153,6 @@ bool AcceptsByMaximum(const Snapshot& snapshot, const Entry& entry, Random* rand
   }
   return random->Real() < entry.weight / most;
 }
-#else
-constexpr bool AcceptsByMaximum(const Snapshot&, const Entry&, Random*) { return true; }
-#endif
 
 // Appends draws from the live records themselves.
 Status DrawMaterialised(const Snapshot& snapshot, const Options& options, const Query& query, size_t k,
@@ -211,7 +210,7 @@ Status Draw(const Snapshot& snapshot, const Options& options, const Query& query
       }
       const Record& record = *trials[i].entry;
       if (sources.Live(trials[i]) && query.Accepts(record) &&
-          AcceptsByMaximum(snapshot, *trials[i].entry, random)) {
+          PassesMaximum(snapshot, *trials[i].entry, random)) {
         samples->push_back(record);
       } else {
         ++rejected;

@@ -108,6 +108,8 @@ TEST(Concurrency, DrawsStayExactWhileTheIndexChanges) {
   }
 }
 
+TEST(Concurrency, DeletesAndDrawsWaitForNoMerge) { EXPECT_EQ(CheckDeletesDuringAMerge(), ""); }
+
 TEST(Concurrency, AnIndexClosesWhileAMergeIsDue) {
   for (int i = 0; i < 20; ++i) {
     Model model(ConcurrentPolicies()[static_cast<size_t>(i) % 8], 3);

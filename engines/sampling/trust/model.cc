@@ -1,8 +1,11 @@
 #include "model.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstdlib>
+#include <span>
+#include <thread>
 
 #include "kvdyno/base/testing/chi_square.h"
 
@@ -160,6 +163,47 @@ std::string Model::Difference() {
              ", " + std::to_string(record.value) + ") or another weight";
     }
     ++expected;
+  }
+  return "";
+}
+
+namespace {
+
+// A kind whose structures are built when the test lets them be: merges stand still meanwhile.
+std::atomic<bool> held{false};
+std::atomic<bool> building{false};
+
+std::unique_ptr<Structure> BuildWhenReleased(std::span<const Entry> entries) {
+  building = true;
+  while (held) std::this_thread::yield();
+  return kWeightedSet.build(entries);
+}
+
+constexpr Kind kHeld = {"held", true, BuildWhenReleased};
+
+}  // namespace
+
+std::string CheckDeletesDuringAMerge() {
+  Options options = SmallOptions(kHeld, Layout::kTiering, Deletes::kTagging);
+  options.background = true;
+  Model model(options, 1);
+  for (uint64_t round = 0; round < 12; ++round) {
+    building = false;
+    held = true;
+    std::string failed;
+    for (uint64_t i = 0; i < options.buffer_records && failed.empty(); ++i) {
+      if (!model.Insert({i, round, 1}).ok()) failed = "an insert failed";
+    }
+    while (!building) std::this_thread::yield();
+    for (uint64_t i = 0; i < options.buffer_records && failed.empty(); i += 5) {
+      if (!model.Delete({i, round}).ok()) failed = "a delete failed";
+      if (model.IsLive({i, 0}) && !model.Delete({i, 0}).ok()) failed = "a delete in a shard failed";
+    }
+    if (!(model.Deviation({}, 5000) < kFits)) failed = "draws during the merge do not fit";
+    held = false;
+    model.index().Settle();
+    if (failed.empty()) failed = model.Difference();
+    if (!failed.empty()) return failed;
   }
   return "";
 }

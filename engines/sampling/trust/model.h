@@ -69,4 +69,7 @@ class Model {
   std::vector<Pair> arrivals_;
 };
 
+// Deletes records while a background merge of theirs is held, and draws meanwhile. Empty, or what went wrong.
+std::string CheckDeletesDuringAMerge();
+
 }  // namespace sampling::trust
