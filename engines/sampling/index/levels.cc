@@ -68,10 +68,9 @@ void Rebuild::KeepBound() {
 void Rebuild::MakeRoom(size_t level, size_t entries) {
   if (levels_.size() <= level) levels_.resize(level + 1);
   const Level& there = levels_[level];
-  const bool room =
-      options_.layout == Layout::kTiering
-          ? there.size() < options_.scale_factor
-          : static_cast<double>(EntriesOf(there) + entries) <= CapacityOf(level, options_);
+  // A compaction may leave fewer shards than there were, with as many entries.
+  const bool room = static_cast<double>(EntriesOf(there) + entries) <= CapacityOf(level, options_) &&
+                    (options_.layout == Layout::kLeveling || there.size() < options_.scale_factor);
   if (!room) PushDown(level);
 }
 
