@@ -13,8 +13,8 @@ namespace sampling {
 // Appends draws until there are k: by rejection, and when that succeeds too rarely, from a list of the accepted
 // records. `draw()` returns a record; `visit(f)` calls f with each of `count` records that it may return.
 template <typename Draw, typename Visit>
-Status DrawAccepted(const Query& query, size_t k, size_t count, Draw draw, Visit visit, Random* random,
-                    std::vector<Record>* samples, uint64_t* draws) {
+Status DrawAccepted(const Query& query, size_t k, size_t count, Draw draw, Visit visit,
+                    Random* random, std::vector<Record>* samples, uint64_t* draws) {
   const size_t most_rejected = 256 + count / 8;
   for (size_t rejected = 0; samples->size() < k && rejected <= most_rejected; ++*draws) {
     const Record& record = draw();

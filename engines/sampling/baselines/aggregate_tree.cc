@@ -175,11 +175,13 @@ class AggregateTree final : public Sampler {
   }
 
   // The children that lie within the range, and records at its ends. Keys below the node are at most `last`.
-  static void Cover(const Node& node, const Query& query, uint64_t last, std::vector<const Child*>* cover) {
+  static void Cover(const Node& node, const Query& query, uint64_t last,
+                    std::vector<const Child*>* cover) {
     for (size_t i = 0; i < node.count; ++i) {
       const Child& child = node.children[i];
-      const uint64_t child_last =
-          node.leaf ? child.least.key : i + 1 < node.count ? node.children[i + 1].least.key : last;
+      const uint64_t child_last = node.leaf            ? child.least.key
+                                  : i + 1 < node.count ? node.children[i + 1].least.key
+                                                       : last;
       if (child.least.key > query.last) break;
       if (child_last < query.first) continue;
       if (child.least.key >= query.first && child_last <= query.last) {

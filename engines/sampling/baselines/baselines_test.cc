@@ -65,7 +65,8 @@ TEST_P(Baselines, DrawsFollowTheWeightsThroughInsertsAndDeletes) {
   EXPECT_LT(Deviation({100, 900, {}}, 50000), kFits);
   EXPECT_LT(Deviation({300, 303, {}}, 5000), kFits);
   EXPECT_LT(Deviation({0, UINT64_MAX, [](const Record& r) { return r.value == 1; }}, 50000), kFits);
-  for (const auto& [pair, weight] : live_) ASSERT_TRUE(sampler_->Delete(pair.first, pair.second).ok());
+  for (const auto& [pair, weight] : live_)
+    ASSERT_TRUE(sampler_->Delete(pair.first, pair.second).ok());
   std::vector<Record> samples;
   EXPECT_TRUE(sampler_->Sample({}, 1, &random_, &samples).not_found());
 }

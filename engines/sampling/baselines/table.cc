@@ -38,7 +38,8 @@ Status Table::Sample(const Query& query, size_t k, Random* random, std::vector<R
   return status;
 }
 
-Status WholeTable::Draw(const Query& query, size_t k, Random* random, std::vector<Record>* samples) {
+Status WholeTable::Draw(const Query& query, size_t k, Random* random,
+                        std::vector<Record>* samples) {
   if (!(Prepare() > 0)) return NothingToDraw();
   return DrawAccepted(
       query, k, records().size(), [&]() -> const Record& { return records()[DrawSlot(random)]; },

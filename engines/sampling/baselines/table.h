@@ -26,7 +26,8 @@ class Table : public Sampler {
   // Bytes beside the records.
   virtual size_t WeightBytes() const = 0;
   // Appends k samples; NothingToDraw where nothing weighs.
-  virtual Status Draw(const Query& query, size_t k, Random* random, std::vector<Record>* samples) = 0;
+  virtual Status Draw(const Query& query, size_t k, Random* random,
+                      std::vector<Record>* samples) = 0;
 
   const std::vector<Record>& records() const { return records_; }
   uint64_t draws_ = 0;  // trials
@@ -38,7 +39,9 @@ class Table : public Sampler {
     bool operator==(const Pair&) const = default;
   };
   struct Hash {
-    size_t operator()(const Pair& pair) const { return kvdyno::Mix(kvdyno::Mix(pair.key) + pair.value); }
+    size_t operator()(const Pair& pair) const {
+      return kvdyno::Mix(kvdyno::Mix(pair.key) + pair.value);
+    }
   };
 
   std::vector<Record> records_;

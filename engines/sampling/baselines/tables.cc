@@ -37,7 +37,8 @@ class FenwickTree final : public WholeTable {
       nodes_.push_back(SumOf(nodes_.size()));
     } else {
       weights_[slot] = weight;
-      for (size_t node = slot + 1; node < nodes_.size(); node += node & -node) nodes_[node] = SumOf(node);
+      for (size_t node = slot + 1; node < nodes_.size(); node += node & -node)
+        nodes_[node] = SumOf(node);
     }
     if (slot + 1 == weights_.size() && slot == records().size()) {  // the last record went
       weights_.pop_back();
@@ -97,7 +98,8 @@ class Reservoir final : public Table {
       const double log_stay = std::log1p(-record.weight / total);
       const auto gap = [&] { return std::floor(std::log1p(-random->Real()) / log_stay); };
       const auto end = static_cast<double>(k);
-      for (double at = gap(); at < end; at += 1 + gap()) (*samples)[static_cast<size_t>(at)] = record;
+      for (double at = gap(); at < end; at += 1 + gap())
+        (*samples)[static_cast<size_t>(at)] = record;
     }
     return samples->empty() ? NothingToDraw() : Status::Ok();
   }

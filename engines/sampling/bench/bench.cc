@@ -70,7 +70,7 @@ std::vector<Update> MakeUpdates(const Settings& settings) {
 struct Contender {
   std::string name;
   std::unique_ptr<Sampler> sampler;
-  Index* index = nullptr;  // null: a baseline
+  Index* index = nullptr;     // null: a baseline
   bool queried_often = true;  // false: a query reads every record
   std::vector<double> update_ns = {};
   std::vector<double> sample_us = {};  // per 1000 samples
@@ -79,7 +79,8 @@ struct Contender {
 std::vector<Contender> MakeContenders(const Settings& settings) {
   std::vector<Contender> all;
   const auto add = [&](Contender contender) {
-    if (contender.name.find(settings.only) != std::string::npos) all.push_back(std::move(contender));
+    if (contender.name.find(settings.only) != std::string::npos)
+      all.push_back(std::move(contender));
   };
   for (const Layout layout : {Layout::kTiering, Layout::kLeveling}) {
     for (const Deletes deletes : {Deletes::kTagging, Deletes::kTombstones}) {
@@ -147,7 +148,8 @@ void Print(const std::vector<Contender>& contenders) {
                                                       static_cast<double>(statistics.accepted);
     std::printf("%-22s %12.0f %15.0f %14.1f %13.3f\n", contender.name.c_str(),
                 Median(contender.update_ns), Median(contender.sample_us),
-                static_cast<double>(statistics.bytes) / static_cast<double>(statistics.records), trials);
+                static_cast<double>(statistics.bytes) / static_cast<double>(statistics.records),
+                trials);
   }
 }
 
@@ -156,18 +158,27 @@ Settings Parse(int argc, char** argv) {
   for (int i = 1; i < argc; i += 2) {
     const std::string flag = argv[i];
     if (flag == "--help" || i + 1 == argc) {
-      std::printf("usage: %s [--records N] [--queries N] [--k N] [--rounds N] [--deletes SHARE] [--only NAME]\n",
-                  argv[0]);
+      std::printf(
+          "usage: %s [--records N] [--queries N] [--k N] [--rounds N] [--deletes SHARE] [--only "
+          "NAME]\n",
+          argv[0]);
       std::exit(flag == "--help" ? 0 : 1);
     }
     const char* const value = argv[i + 1];
-    if (flag == "--records") settings.records = std::strtoull(value, nullptr, 10);
-    else if (flag == "--queries") settings.queries = std::strtoull(value, nullptr, 10);
-    else if (flag == "--k") settings.k = std::strtoull(value, nullptr, 10);
-    else if (flag == "--rounds") settings.rounds = std::strtoull(value, nullptr, 10);
-    else if (flag == "--deletes") settings.deletes = std::strtod(value, nullptr);
-    else if (flag == "--only") settings.only = value;
-    else Fail(flag + ": expected a flag that --help lists");
+    if (flag == "--records")
+      settings.records = std::strtoull(value, nullptr, 10);
+    else if (flag == "--queries")
+      settings.queries = std::strtoull(value, nullptr, 10);
+    else if (flag == "--k")
+      settings.k = std::strtoull(value, nullptr, 10);
+    else if (flag == "--rounds")
+      settings.rounds = std::strtoull(value, nullptr, 10);
+    else if (flag == "--deletes")
+      settings.deletes = std::strtod(value, nullptr);
+    else if (flag == "--only")
+      settings.only = value;
+    else
+      Fail(flag + ": expected a flag that --help lists");
   }
   if (settings.queries == 0 || settings.k == 0 || settings.rounds == 0 ||
       settings.records < 10 * (settings.rounds + 1)) {
@@ -197,7 +208,9 @@ int main(int argc, char** argv) {
       DrawRound(settings, &random, &contender);
     }
   }
-  std::printf("%" PRIu64 " updates, %.0f %% deletes behind the first tenth, k = %zu, medians of %" PRIu64 " rounds\n",
+  std::printf("%" PRIu64
+              " updates, %.0f %% deletes behind the first tenth, k = %zu, medians of %" PRIu64
+              " rounds\n",
               settings.records, settings.deletes * 100, settings.k, settings.rounds);
   Print(contenders);
   return 0;

@@ -71,7 +71,8 @@ void Insert(Index* index, Bytes* bytes, bool wild, Live* live) {
   const double weight = wild ? bytes->Real() : bytes->Byte();
   if (live->count(pair) != 0) return;
   const Status status = index->Insert({pair.first, pair.second, weight});
-  Require(status.ok() == (weight >= 0 && weight <= kMaxWeight), "exactly the valid weights to be taken");
+  Require(status.ok() == (weight >= 0 && weight <= kMaxWeight),
+          "exactly the valid weights to be taken");
   if (status.ok()) (*live)[pair] = weight;
 }
 

@@ -48,8 +48,8 @@ size_t Buffer::Newest(uint64_t key, uint64_t value, size_t count) const {
 
 size_t Buffer::SlotAt(double at, size_t count) const {
   const auto sums = sums_.begin() + 1;
-  return static_cast<size_t>(
-      std::upper_bound(sums, sums + static_cast<ptrdiff_t>(count), at) - sums);
+  return static_cast<size_t>(std::upper_bound(sums, sums + static_cast<ptrdiff_t>(count), at) -
+                             sums);
 }
 
 size_t Buffer::bytes() const {

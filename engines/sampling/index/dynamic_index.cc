@@ -59,8 +59,10 @@ Status DynamicIndex::DeleteUnchecked(uint64_t key, uint64_t value) {
   if (options_.deletes == Deletes::kTagging) return Tag(key, value);
   if (Seeded(Bug::kTombstoneRefused)) {
     size_t tombstones = 0;
-    for (size_t slot = 0; slot < active_->size(); ++slot) tombstones += active_->entry(slot).tombstone();
-    if (static_cast<double>(tombstones) >= options_.max_deleted * static_cast<double>(options_.buffer_records)) {
+    for (size_t slot = 0; slot < active_->size(); ++slot)
+      tombstones += active_->entry(slot).tombstone();
+    if (static_cast<double>(tombstones) >=
+        options_.max_deleted * static_cast<double>(options_.buffer_records)) {
       live_.fetch_sub(1, std::memory_order_relaxed);
       return Status::Ok();
     }
@@ -80,7 +82,8 @@ Status DynamicIndex::Sample(const Query& query, size_t k, Random* random,
     samples->reserve(k);
     status = Draw(Now(), options_, query, k, random, samples, &counts);
   } catch (const std::bad_alloc&) {
-    status = Status::NoSpace("sample: expected memory for " + std::to_string(k) + " samples, got none");
+    status =
+        Status::NoSpace("sample: expected memory for " + std::to_string(k) + " samples, got none");
   }
   if (!status.ok()) samples->clear();
   draws_.fetch_add(counts.draws, std::memory_order_relaxed);
@@ -322,8 +325,8 @@ void DynamicIndex::Install(const Version& old, const Levels& levels) {
 
 Status Index::Open(const Options& options, std::unique_ptr<Index>* index) {
   const auto refuse = [](const char* option, const char* range, double found) {
-    return Status::InvalidArgument(std::string("open ") + option + ": expected " + range + ", got " +
-                                   std::to_string(found));
+    return Status::InvalidArgument(std::string("open ") + option + ": expected " + range +
+                                   ", got " + std::to_string(found));
   };
   if (options.kind == nullptr) return Status::InvalidArgument("open kind: expected one, got null");
   if (options.scale_factor < 2 || options.scale_factor > 1000) {
@@ -336,7 +339,8 @@ Status Index::Open(const Options& options, std::unique_ptr<Index>* index) {
     return refuse("max_deleted", "a share between 0 and 1", options.max_deleted);
   }
   if (!(options.filter_false_positives > 0 && options.filter_false_positives <= 1)) {
-    return refuse("filter_false_positives", "a rate above 0, at most 1", options.filter_false_positives);
+    return refuse("filter_false_positives", "a rate above 0, at most 1",
+                  options.filter_false_positives);
   }
   *index = std::make_unique<DynamicIndex>(options);
   return Status::Ok();

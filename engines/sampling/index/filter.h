@@ -38,9 +38,7 @@ class Filter {
     if (!words_.empty()) (void)EachBit(hash, set);
   }
   bool MayContain(uint64_t hash) const {
-    const auto is_set = [this](uint64_t bit) {
-      return (words_[bit / 64] >> bit % 64 & 1) != 0;
-    };
+    const auto is_set = [this](uint64_t bit) { return (words_[bit / 64] >> bit % 64 & 1) != 0; };
     return words_.empty() || EachBit(hash, is_set);
   }
   size_t bytes() const { return words_.capacity() * sizeof(uint64_t); }

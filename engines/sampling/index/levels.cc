@@ -69,8 +69,9 @@ void Rebuild::MakeRoom(size_t level, size_t entries) {
   if (levels_.size() <= level) levels_.resize(level + 1);
   const Level& there = levels_[level];
   // A compaction may leave fewer shards than there were, with as many entries.
-  const bool room = static_cast<double>(EntriesOf(there) + entries) <= CapacityOf(level, options_) &&
-                    (options_.layout == Layout::kLeveling || there.size() < options_.scale_factor);
+  const bool room =
+      static_cast<double>(EntriesOf(there) + entries) <= CapacityOf(level, options_) &&
+      (options_.layout == Layout::kLeveling || there.size() < options_.scale_factor);
   if (!room) PushDown(level);
 }
 
@@ -101,7 +102,8 @@ Level Rebuild::MergeAll(const Runs& runs, bool oldest) {
   std::vector<Entry> merged = Merge(runs, time_, oldest);
   if (merged.empty()) return {};
   written_ += merged.size();
-  return {std::make_shared<Shard>(std::move(merged), *options_.kind, options_.filter_false_positives)};
+  return {
+      std::make_shared<Shard>(std::move(merged), *options_.kind, options_.filter_false_positives)};
 }
 
 }  // namespace sampling

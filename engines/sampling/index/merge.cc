@@ -17,7 +17,8 @@ class Heads {
  public:
   explicit Heads(const std::vector<std::span<const Entry>>& runs) {
     for (size_t age = 0; age < runs.size(); ++age) {
-      if (!runs[age].empty()) heads_.push_back({runs[age].data(), runs[age].data() + runs[age].size(), age});
+      if (!runs[age].empty())
+        heads_.push_back({runs[age].data(), runs[age].data() + runs[age].size(), age});
     }
     for (size_t at = heads_.size(); at > 0; --at) Sift(at - 1);
   }
@@ -92,7 +93,7 @@ class Survivors {
   bool any_ = false;
   uint64_t key_ = 0;
   uint64_t value_ = 0;
-  bool tombstone_ = false;          // for records in older runs
+  bool tombstone_ = false;         // for records in older runs
   const Entry* record_ = nullptr;  // the live one
 };
 
@@ -106,7 +107,8 @@ std::vector<Entry> SortedRun(const Buffer& buffer, size_t count) {
   return run;
 }
 
-std::vector<Entry> Merge(const std::vector<std::span<const Entry>>& runs, uint64_t time, bool oldest) {
+std::vector<Entry> Merge(const std::vector<std::span<const Entry>>& runs, uint64_t time,
+                         bool oldest) {
   size_t entries = 0;
   for (const std::span<const Entry> run : runs) entries += run.size();
   std::vector<Entry> merged;

@@ -21,6 +21,7 @@ std::vector<Entry> SortedRun(const Buffer& buffer, size_t count);
 //
 // A pair that was deleted and inserted again may leave a tombstone and, behind it, a record: the tombstone still
 // deletes the first record, in an older run elsewhere.
-std::vector<Entry> Merge(const std::vector<std::span<const Entry>>& runs, uint64_t time, bool oldest);
+std::vector<Entry> Merge(const std::vector<std::span<const Entry>>& runs, uint64_t time,
+                         bool oldest);
 
 }  // namespace sampling

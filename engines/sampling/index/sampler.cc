@@ -9,7 +9,8 @@ namespace sampling {
 Status CheckRecord(const Record& record) {
   if (record.weight >= 0 && record.weight <= kMaxWeight) return Status::Ok();  // NaN is neither
   return Status::InvalidArgument("insert key " + std::to_string(record.key) +
-                                 ": expected a weight from 0 to 1e290, got " + std::to_string(record.weight));
+                                 ": expected a weight from 0 to 1e290, got " +
+                                 std::to_string(record.weight));
 }
 
 Status CheckQuery(const Query& query, size_t k) {
@@ -21,13 +22,15 @@ Status CheckQuery(const Query& query, size_t k) {
   }
   if (query.first > query.last) {
     return Status::InvalidArgument("sample: expected a range that ends at or after key " +
-                                   std::to_string(query.first) + ", got " + std::to_string(query.last));
+                                   std::to_string(query.first) + ", got " +
+                                   std::to_string(query.last));
   }
   return Status::Ok();
 }
 
 Status NothingToDraw() {
-  return Status(kvdyno::Code::kNotFound, "sample: expected live records that weigh more than 0, got none");
+  return Status(kvdyno::Code::kNotFound,
+                "sample: expected live records that weigh more than 0, got none");
 }
 
 }  // namespace sampling

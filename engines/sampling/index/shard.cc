@@ -49,8 +49,10 @@ Status Shard::Verify() const {
   for (size_t i = 0; i < entries_.size(); ++i) {
     const Entry& entry = entries_[i];
     if (!entry.tombstone() && entry.deleted_at() != Entry::kNever) ++tagged;
-    if (entry.tombstone() && !HasTombstone(entry.key, entry.value, PairHash(entry.key, entry.value))) {
-      return Status::Internal("filter: expected every tombstone, got none at position " + std::to_string(i));
+    if (entry.tombstone() &&
+        !HasTombstone(entry.key, entry.value, PairHash(entry.key, entry.value))) {
+      return Status::Internal("filter: expected every tombstone, got none at position " +
+                              std::to_string(i));
     }
     if (i == 0) continue;
     const Entry& before = entries_[i - 1];
@@ -67,8 +69,8 @@ Status Shard::Verify() const {
   const double drawn = structure_->Select(0, UINT64_MAX)->mass();
   const double expected = kind_.weighted ? mass_ : static_cast<double>(entries_.size());
   if (std::abs(drawn - expected) > 1e-9 * expected) {
-    return Status::Internal("weight: expected " + std::to_string(expected) + ", the structure has " +
-                            std::to_string(drawn));
+    return Status::Internal("weight: expected " + std::to_string(expected) +
+                            ", the structure has " + std::to_string(drawn));
   }
   return Status::Ok();
 }

@@ -50,8 +50,8 @@ class Sources {
     const Version& version = *snapshot.version;
     for (auto level = version.levels.rbegin(); level != version.levels.rend(); ++level) {
       for (const auto& shard : *level) {
-        sources_.push_back({shard->structure().Select(query.first, query.last), shard->entries().data(),
-                            shard.get(), nullptr, 0});
+        sources_.push_back({shard->structure().Select(query.first, query.last),
+                            shard->entries().data(), shard.get(), nullptr, 0});
       }
     }
     if (version.frozen) AddBuffer(*version.frozen, version.frozen->size(), query);
@@ -120,7 +120,8 @@ class Sources {
       std::vector<double> weights;
       for (size_t slot = 0; slot < count; ++slot) {
         const Entry& entry = buffer.entry(slot);
-        if (entry.key < query.first || entry.key > query.last || !entry.LiveAt(snapshot_.time)) continue;
+        if (entry.key < query.first || entry.key > query.last || !entry.LiveAt(snapshot_.time))
+          continue;
         if (buffer.Newest(entry.key, entry.value, count) != slot) continue;
         slots.push_back(static_cast<uint32_t>(slot));
         weights.push_back(options_.kind->Counts(entry));
@@ -146,7 +147,8 @@ uint64_t HeldBy(const Version& version) {
 bool PassesMaximum(const Snapshot& snapshot, const Entry& entry, Random* random) {
   if (!Seeded(Bug::kBufferByMaximum)) return true;
   const Buffer& buffer = *snapshot.version->active;
-  if (&entry < &buffer.entry(0) || &entry >= &buffer.entry(0) + snapshot.active_entries) return true;
+  if (&entry < &buffer.entry(0) || &entry >= &buffer.entry(0) + snapshot.active_entries)
+    return true;
   double most = 0;
   for (size_t slot = 0; slot < snapshot.active_entries; ++slot) {
     most = std::max(most, buffer.entry(slot).weight);
@@ -155,8 +157,8 @@ bool PassesMaximum(const Snapshot& snapshot, const Entry& entry, Random* random)
 }
 
 // Appends draws from the live records themselves.
-Status DrawMaterialised(const Snapshot& snapshot, const Options& options, const Query& query, size_t k,
-                        Random* random, std::vector<Record>* samples) {
+Status DrawMaterialised(const Snapshot& snapshot, const Options& options, const Query& query,
+                        size_t k, Random* random, std::vector<Record>* samples) {
   const std::vector<Entry> live = Materialise(snapshot, query);
   std::vector<double> weights;
   weights.reserve(live.size());
@@ -204,7 +206,8 @@ Status Draw(const Snapshot& snapshot, const Options& options, const Query& query
     for (size_t i = 0; i < count; ++i) sources.Begin(&trials[i], random);
     for (size_t i = 0; i < count; ++i) sources.Finish(&trials[i], random);
     for (size_t i = 0; i < count; ++i) {
-      while (Seeded(Bug::kRetriesInside) && !sources.Live(trials[i]) && ++rejected < most_rejected) {
+      while (Seeded(Bug::kRetriesInside) && !sources.Live(trials[i]) &&
+             ++rejected < most_rejected) {
         sources.BeginInside(&trials[i], random);
         sources.Finish(&trials[i], random);
       }

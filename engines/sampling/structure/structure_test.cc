@@ -35,7 +35,8 @@ TEST(AliasTable, HoldsEachWeightsShare) {
   ExpectExact({1, 1, 1, 1});
   ExpectExact({0, 3, 0, 1, 0});
   ExpectExact({1e-300, 1e290, 1, 0});
-  ExpectExact({std::numeric_limits<double>::denorm_min(), 0, std::numeric_limits<double>::denorm_min()});
+  ExpectExact(
+      {std::numeric_limits<double>::denorm_min(), 0, std::numeric_limits<double>::denorm_min()});
   Random random(1);
   std::vector<double> uniform, heavy, giant;
   for (int i = 0; i < 20000; ++i) {
@@ -87,7 +88,8 @@ TEST(Structures, ARangeIsDrawnByWeightWhereverItBeginsAndEnds) {
         if (total == 0) continue;
         for (double& share : expected) share /= total;
         std::vector<uint64_t> observed(count, 0);
-        for (int i = 0; i < 20000; ++i) ++observed[selection->Finish(selection->Begin(&random), &random)];
+        for (int i = 0; i < 20000; ++i)
+          ++observed[selection->Finish(selection->Begin(&random), &random)];
         EXPECT_LT(kvdyno::ChiSquareDeviation(observed, expected), kFits);
       }
     }

@@ -6,7 +6,8 @@ namespace {
 
 class Positions final : public Selection {
  public:
-  explicit Positions(std::pair<size_t, size_t> range) : begin_(range.first), count_(range.second - range.first) {}
+  explicit Positions(std::pair<size_t, size_t> range)
+      : begin_(range.first), count_(range.second - range.first) {}
   double mass() const override { return static_cast<double>(count_); }
   size_t Begin(Random* random) const override { return begin_ + random->Below(count_); }
   size_t Finish(size_t begun, Random*) const override { return begun; }

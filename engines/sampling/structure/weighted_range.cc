@@ -105,7 +105,8 @@ class WeightedRange final : public Structure {
     std::vector<double> above;
     above.reserve((sums.size() + kFanout - 1) / kFanout);
     for (size_t at = 0; at < sums.size(); at += kFanout) {
-      const std::span<const double> siblings = sums.subspan(at, std::min(kFanout, sums.size() - at));
+      const std::span<const double> siblings =
+          sums.subspan(at, std::min(kFanout, sums.size() - at));
       double total = 0;
       for (const double sum : siblings) total += sum;
       const std::span<AliasCell> cells = std::span(level->cells).subspan(at, siblings.size());

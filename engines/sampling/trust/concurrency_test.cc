@@ -85,7 +85,8 @@ TEST(Concurrency, DrawsStayExactWhileTheIndexChanges) {
     Together(
         [&] {
           for (uint64_t round = 0; round < 60; ++round) {
-            for (uint64_t i = 0; i < kStay; ++i) failed += !index.Insert({2 * i + 1, round, 2}).ok();
+            for (uint64_t i = 0; i < kStay; ++i)
+              failed += !index.Insert({2 * i + 1, round, 2}).ok();
             for (uint64_t i = 0; i < kStay; ++i) failed += !index.Delete(2 * i + 1, round).ok();
           }
         },
@@ -101,7 +102,8 @@ TEST(Concurrency, DrawsStayExactWhileTheIndexChanges) {
     EXPECT_EQ(failed, 0u);
     ASSERT_GT(drawn, 0u);
     const auto draws = static_cast<double>(drawn);
-    EXPECT_LT(std::abs(static_cast<double>(first_half) - draws / 2), kFits * std::sqrt(draws) / 2 + 1);
+    EXPECT_LT(std::abs(static_cast<double>(first_half) - draws / 2),
+              kFits * std::sqrt(draws) / 2 + 1);
     index.Settle();
     EXPECT_TRUE(index.Verify().ok()) << index.Verify().ToString();
     EXPECT_EQ(index.Live({}).size(), kStay);

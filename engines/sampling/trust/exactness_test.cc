@@ -27,13 +27,11 @@ TEST_P(Exactness, DrawsFollowTheWeightsUnderEveryPolicy) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Exactness,
-                         ::testing::Combine(::testing::Values(&kWeightedSet, &kUniformRange,
-                                                              &kWeightedRange),
-                                            ::testing::Values(Weights::kUnit, Weights::kPareto,
-                                                              Weights::kGiant),
-                                            ::testing::Values(Fill::kEmpty, Fill::kHalf,
-                                                              Fill::kFull)));
+INSTANTIATE_TEST_SUITE_P(
+    All, Exactness,
+    ::testing::Combine(::testing::Values(&kWeightedSet, &kUniformRange, &kWeightedRange),
+                       ::testing::Values(Weights::kUnit, Weights::kPareto, Weights::kGiant),
+                       ::testing::Values(Fill::kEmpty, Fill::kHalf, Fill::kFull)));
 
 TEST(Exactness, DrawsFromARangeAndByAPredicateFollowTheWeights) {
   uint64_t seed = 100;
@@ -60,7 +58,8 @@ TEST(Exactness, ARareRecordIsFoundByCollectingTheLiveOnes) {
     ASSERT_TRUE(model.Play(Weights::kUnit, Fill::kHalf, 3000).ok());
     const Pair pair = model.AnyLive();
     std::vector<Record> samples;
-    ASSERT_TRUE(model.index().Sample({pair.first, pair.first, {}}, 5000, &model.random(), &samples).ok());
+    ASSERT_TRUE(
+        model.index().Sample({pair.first, pair.first, {}}, 5000, &model.random(), &samples).ok());
     EXPECT_EQ(samples.size(), 5000u);
     EXPECT_EQ(samples.front().key, pair.first);
     EXPECT_EQ(model.index().statistics().materialised, 1u);
@@ -84,7 +83,8 @@ TEST(Exactness, ADeletedGiantLeavesNoTrace) {
 }
 
 // Counts pairs of draws that lie `lag` apart, beside the product of their probabilities.
-double PairDeviation(const std::vector<size_t>& draws, const std::vector<double>& shares, size_t lag) {
+double PairDeviation(const std::vector<size_t>& draws, const std::vector<double>& shares,
+                     size_t lag) {
   std::vector<uint64_t> observed(shares.size() * shares.size(), 0);
   std::vector<double> expected;
   for (const double first : shares) {

@@ -91,10 +91,13 @@ Status Model::Play(Weights weights, Fill fill, size_t inserts) {
   // Fresh records until the buffer is empty, and then what shall be in it.
   const auto in_buffer = [&] { return index_->statistics().buffered; };
   const size_t capacity = options_.buffer_records;
-  const size_t wanted = fill == Fill::kEmpty ? 0 : fill == Fill::kHalf ? capacity / 2 : capacity - 1;
+  const size_t wanted = fill == Fill::kEmpty  ? 0
+                        : fill == Fill::kHalf ? capacity / 2
+                                              : capacity - 1;
   for (uint64_t i = 0; in_buffer() != wanted; ++i) {
     if (Status s = insert({rng_.Next(), i}, WeightOf(weights, i)); !s.ok()) return s;
-    const bool next_is_last = in_buffer() + 1 == wanted || (wanted == 0 && in_buffer() + 1 == capacity);
+    const bool next_is_last =
+        in_buffer() + 1 == wanted || (wanted == 0 && in_buffer() + 1 == capacity);
     if (weights == Weights::kGiant && next_is_last) {
       if (Status s = insert({rng_.Next(), i}, total); !s.ok()) return s;
     }
@@ -110,7 +113,8 @@ double Model::Deviation(const Query& query, size_t draws) {
     const auto at = live_.find(arrivals_[i]);
     // A pair that arrived twice counts for its last arrival.
     double weight = at == live_.end() ? 0 : options_.kind->weighted ? at->second : 1;
-    if (at != live_.end() && !query.Accepts({at->first.first, at->first.second, at->second})) weight = 0;
+    if (at != live_.end() && !query.Accepts({at->first.first, at->first.second, at->second}))
+      weight = 0;
     const auto earlier = cell.find(arrivals_[i]);
     if (earlier != cell.end()) {
       total -= expected[earlier->second];

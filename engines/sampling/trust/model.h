@@ -45,7 +45,9 @@ class Model {
   Status Play(Weights weights, Fill fill, size_t inserts);
 
   const std::map<Pair, double>& live() const { return live_; }
-  const std::vector<Pair>& arrivals() const { return arrivals_; }  // in order, deleted ones included
+  const std::vector<Pair>& arrivals() const {
+    return arrivals_;
+  }  // in order, deleted ones included
   Index& index() { return *index_; }
   Random& random() { return random_; }
   kvdyno::testing::Rng& rng() { return rng_; }

@@ -111,7 +111,8 @@ TEST(Input, OptionsOutOfRangeAreRefusedByName) {
     EXPECT_EQ(index, nullptr);
   };
   refused([](Options* o) { o->kind = nullptr; }, "kind");
-  for (const size_t s : {0, 1, 1001}) refused([s](Options* o) { o->scale_factor = s; }, "scale_factor");
+  for (const size_t s : {0, 1, 1001})
+    refused([s](Options* o) { o->scale_factor = s; }, "scale_factor");
   for (const size_t n : {size_t{0}, (size_t{1} << 24) + 1}) {
     refused([n](Options* o) { o->buffer_records = n; }, "buffer_records");
   }
@@ -149,9 +150,11 @@ TEST(Input, BadCallsAreRefusedAndChangeNothing) {
     Random random(1);
     std::vector<Record> samples;
     for (const size_t k : {size_t{0}, SIZE_MAX / 2, SIZE_MAX}) {
-      EXPECT_EQ(sampler->Sample({}, k, &random, &samples).code(), kvdyno::Code::kInvalidArgument) << k;
+      EXPECT_EQ(sampler->Sample({}, k, &random, &samples).code(), kvdyno::Code::kInvalidArgument)
+          << k;
     }
-    EXPECT_EQ(sampler->Sample({2, 1, {}}, 1, &random, &samples).code(), kvdyno::Code::kInvalidArgument);
+    EXPECT_EQ(sampler->Sample({2, 1, {}}, 1, &random, &samples).code(),
+              kvdyno::Code::kInvalidArgument);
     EXPECT_EQ(sampler->statistics().records, 1u);
     ASSERT_TRUE(sampler->Sample({}, 3, &random, &samples).ok());
     EXPECT_EQ(samples, (std::vector<Record>(3, {1, 1, 1})));
@@ -163,7 +166,8 @@ TEST(Input, BadCallsAreRefusedAndChangeNothing) {
 TEST(Input, KeysAndValuesHave64Bits) {
   for (auto& [name, sampler] : EverySampler()) {
     SCOPED_TRACE(name);
-    const std::vector<uint64_t> numbers = {0, 1, uint64_t{1} << 32, (uint64_t{1} << 32) + 1, UINT64_MAX};
+    const std::vector<uint64_t> numbers = {0, 1, uint64_t{1} << 32, (uint64_t{1} << 32) + 1,
+                                           UINT64_MAX};
     for (const uint64_t key : numbers) {
       for (const uint64_t value : numbers) ASSERT_TRUE(sampler->Insert({key, value, 1}).ok());
     }

@@ -21,7 +21,9 @@ using Finding = std::string;
 
 Finding DeviationOf(Model* model, size_t draws) {
   const double deviation = model->Deviation({}, draws);
-  return deviation < kFits ? "" : "deviation " + std::to_string(deviation) + " among " + std::to_string(model->live().size()) + " live records";
+  return deviation < kFits ? ""
+                           : "deviation " + std::to_string(deviation) + " among " +
+                                 std::to_string(model->live().size()) + " live records";
 }
 
 // Draws, live set and invariants after a history with each kind of weights.
@@ -61,7 +63,8 @@ Finding Check(Bug bug) {
   for (const Options& options : Policies(kWeightedSet)) {
     for (const auto check : {CheckExactness, CheckHistory}) {
       const Finding found = check(options);
-      if (!found.empty()) return NameOf(options) + (check == CheckHistory ? " history: " : " exactness: ") + found;
+      if (!found.empty())
+        return NameOf(options) + (check == CheckHistory ? " history: " : " exactness: ") + found;
     }
   }
   return CheckDeletesDuringAMerge();

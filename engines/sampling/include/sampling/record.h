@@ -23,7 +23,8 @@ inline constexpr double kMaxWeight = 1e290;
 struct Query {
   uint64_t first = 0;
   uint64_t last = UINT64_MAX;
-  std::function<bool(const Record&)> predicate;  // empty: every record; called from the caller's thread
+  std::function<bool(const Record&)>
+      predicate;  // empty: every record; called from the caller's thread
 
   bool everything() const { return first == 0 && last == UINT64_MAX; }
   bool Accepts(const Record& record) const {

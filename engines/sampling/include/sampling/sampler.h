@@ -22,7 +22,7 @@ struct Statistics {
   uint64_t bytes = 0;    // that it allocated, unused capacity included, without the allocator's own
   uint64_t draws = 0;    // trials, the rejected ones included
   uint64_t accepted = 0;
-  // Of the dynamic index alone.
+  // What the dynamic index alone counts.
   uint64_t buffered = 0;  // entries that no shard holds yet
   uint64_t levels = 0;
   uint64_t shards = 0;
