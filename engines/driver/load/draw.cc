@@ -6,8 +6,8 @@
 #include <map>
 #include <memory>
 
-#include "kvdyno/generate/key_chooser.h"
 #include "kvdyno/base/random.h"
+#include "kvdyno/generate/key_chooser.h"
 
 namespace kvdyno {
 namespace {
