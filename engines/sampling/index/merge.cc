@@ -1,16 +1,13 @@
 #include "index/merge.h"
 
 #include <algorithm>
+#include <numeric>
 #include <tuple>
 
 #include "structure/seeded_bugs.h"
 
 namespace sampling {
 namespace {
-
-bool Before(const Entry& a, const Entry& b) {
-  return a.key != b.key ? a.key < b.key : a.value < b.value;
-}
 
 // The runs' heads, as a heap by pair and then by age.
 class Heads {
@@ -100,10 +97,17 @@ class Survivors {
 }  // namespace
 
 std::vector<Entry> SortedRun(const Buffer& buffer, size_t count) {
+  std::vector<uint32_t> order(count);
+  std::iota(order.begin(), order.end(), 0);
+  // Slots, not entries: a stable sort of entries would put copies into memory without their alignment.
+  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+    const Entry& left = buffer.entry(a);
+    const Entry& right = buffer.entry(b);
+    return std::tie(left.key, left.value, a) < std::tie(right.key, right.value, b);
+  });
   std::vector<Entry> run;
   run.reserve(count);
-  for (size_t slot = 0; slot < count; ++slot) run.push_back(buffer.entry(slot));
-  std::stable_sort(run.begin(), run.end(), Before);
+  for (const uint32_t slot : order) run.push_back(buffer.entry(slot));
   return run;
 }
 
