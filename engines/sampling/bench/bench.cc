@@ -159,9 +159,8 @@ Settings Parse(int argc, char** argv) {
     const std::string flag = argv[i];
     if (flag == "--help" || i + 1 == argc) {
       std::printf(
-          "usage: %s [--records N] [--queries N] [--k N] [--rounds N] [--deletes SHARE] [--only "
-          "NAME]\n",
-          argv[0]);
+          "usage: sampling_bench [--records N] [--queries N] [--k N] [--rounds N]\n"
+          "                      [--deletes SHARE] [--only NAME]\n");
       std::exit(flag == "--help" ? 0 : 1);
     }
     const char* const value = argv[i + 1];
@@ -208,10 +207,9 @@ int main(int argc, char** argv) {
       DrawRound(settings, &random, &contender);
     }
   }
-  std::printf("%" PRIu64
-              " updates, %.0f %% deletes behind the first tenth, k = %zu, medians of %" PRIu64
-              " rounds\n",
-              settings.records, settings.deletes * 100, settings.k, settings.rounds);
+  std::printf("%" PRIu64 " updates, %.0f %% deletes behind the first tenth\n", settings.records,
+              settings.deletes * 100);
+  std::printf("k = %zu, medians of %" PRIu64 " rounds\n\n", settings.k, settings.rounds);
   Print(contenders);
   return 0;
 }
