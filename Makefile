@@ -24,7 +24,7 @@ ITS_ENGINES = --experiment $(EXPERIMENT) $(if $(ENGINES),--engines $(ENGINES))
 KVDYNO := .venv/bin/kvdyno
 PY := .venv/bin/python
 
-.PHONY: help experiment tuning plan test test-cpp test-python lint tidy locks format results paper paper-records simulations sanitize aarch64 bench-driver bench-chunkstore bench-reads stress fuzz \
+.PHONY: help experiment tuning plan test test-cpp test-python lint tidy locks format results paper paper-records simulations sanitize aarch64 bench-driver bench-chunkstore bench-sampling bench-reads stress fuzz \
         engines engines-ready ready-local engines-test images ready-docker harness-image clean-room packages venv build tests-built lock doctor clean distclean
 
 help:  ## List the targets
@@ -64,7 +64,7 @@ tidy: venv build/build.ninja  ## Search the C++ sources for mistakes with clang-
 	  xargs -P $(JOBS) -n 4 .venv/bin/clang-tidy -p build --quiet 2>/dev/null
 
 locks: venv build/build.ninja  ## Check with clang that what locks guard is used under them
-	@git ls-files 'engines/base/*.cc' 'engines/chunkstore/*.cc' | grep -v -e _test.cc -e /testing/ -e /fuzz/ -e /python/ | \
+	@git ls-files 'engines/base/*.cc' 'engines/chunkstore/*.cc' 'engines/sampling/*.cc' | grep -v -e _test.cc -e /testing/ -e /fuzz/ -e /python/ | \
 	  xargs -P $(JOBS) -n 4 .venv/bin/clang-tidy -p build --quiet --checks='-*,clang-diagnostic-thread-safety*,modernize-use-override' \
 	    --extra-arg=-Wthread-safety --extra-arg=-Wno-deprecated-declarations 2>/dev/null
 
@@ -115,18 +115,23 @@ bench-chunkstore: build  ## Measure the chunk store's CPU time per operation bes
 	@status=0; build/bin/chunkstore_bench || status=$$?; \
 	  echo "beside RocksDB and LevelDB: make experiment EXPERIMENT=chunkstore-first PROFILE=small"; exit $$status
 
+bench-sampling: build  ## Measure updates and samples of the sampling index beside its baselines (nothing else may run)
+	@cmake --build build -j $(JOBS) --target sampling_bench
+	@build/bin/sampling_bench
+
 bench-reads: build  ## Measure reads of blocks together and one after the other (nothing else may run)
 	@cmake --build build -j $(JOBS) --target bench_reads
 	@file=.kvdyno/bench-reads; trap 'rm -f '$$file EXIT; head -c 1536M /dev/urandom >$$file; sync $$file; \
 	  build/bin/bench_reads $$file
 
-stress: tests-built  ## Test the chunk store for hours: the long column of its trust table (STRESS=all)
+stress: tests-built  ## Test the chunk store for hours: the long column of its table of guarantees (STRESS=all)
 	@mkdir -p build/stress && build/bin/chunkstore_stress $(STRESS) --directory build/stress $(STRESSFLAGS)
 
-fuzz: tests-built  ## Run the chunk store's decoders on FUZZ mutations of their corpus each
+fuzz: tests-built  ## Run the chunk store's decoders and the sampling index on FUZZ mutations of their corpus each
 	@for corpus in engines/chunkstore/fuzz/corpus/*; do \
 	  build/bin/chunkstore_fuzz_$$(basename $$corpus)_replay $$corpus --mutations $(FUZZ) || exit 1; \
 	done
+	@build/bin/sampling_fuzz_operations_replay engines/sampling/fuzz/corpus/operations --mutations $(FUZZ)
 
 engines: build  ## Build every version of an engine that engines/versions.yaml lists (long)
 	@harness/setup.sh versions

@@ -32,7 +32,7 @@ LIST = (
 )
 #: Data, inputs of programs, other programs' words, and the two files that need the words themselves.
 SKIPPED = re.compile(
-    r"\.(csv|svg|lock|supp|map|parquet)$|^results/.*\.yaml$|^engines/chunkstore/fuzz/corpus/|^tests/fixtures/"
+    r"\.(csv|svg|lock|supp|map|parquet)$|^results/.*\.yaml$|^engines/\w+/fuzz/corpus/|^tests/fixtures/"
     r"|^harness/words\.py$|^tests/python/docs/test_words\.py$"
 )
 C_FAMILY = frozenset({".cc", ".h", ".c", ".js"})

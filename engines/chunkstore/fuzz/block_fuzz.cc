@@ -2,12 +2,12 @@
 #include <string>
 
 #include "funk/format.h"
-#include "fuzz/fuzz.h"
 #include "kvdyno/base/coding.h"
 #include "kvdyno/base/crc32c.h"
+#include "kvdyno/base/testing/fuzz.h"
 
 using namespace chunkstore;
-using chunkstore::fuzz::Require;
+using kvdyno::testing::Require;
 
 namespace {
 
@@ -27,7 +27,7 @@ void Decode(std::string_view bytes, bool verify) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  const std::string_view bytes = fuzz::View(data, size);
+  const std::string_view bytes = kvdyno::testing::View(data, size);
   Decode(bytes, true);
   Decode(bytes, false);
   if (size < kBlockTrailerBytes) return 0;

@@ -1,16 +1,16 @@
 // A manifest's edit, decoded and applied.
 #include <string>
 
-#include "fuzz/fuzz.h"
+#include "kvdyno/base/testing/fuzz.h"
 #include "manifest/file.h"
 #include "manifest/manifest.h"
 
 using namespace chunkstore;
-using chunkstore::fuzz::Require;
+using kvdyno::testing::Require;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Edit edit, again;
-  if (!DecodeEdit(fuzz::View(data, size), &edit).ok()) return 0;
+  if (!DecodeEdit(kvdyno::testing::View(data, size), &edit).ok()) return 0;
   const std::string encoded = EncodeEdit(edit);
   Require(DecodeEdit(encoded, &again).ok() && EncodeEdit(again) == encoded,
           "an encoded edit to decode to itself");

@@ -2,14 +2,14 @@
 #include <string>
 
 #include "funk/key_index.h"
-#include "fuzz/fuzz.h"
+#include "kvdyno/base/testing/fuzz.h"
 
 using namespace chunkstore;
-using chunkstore::fuzz::Require;
+using kvdyno::testing::Require;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   constexpr uint32_t kRuns = 1000;
-  const auto index = KeyIndex::Decode(fuzz::View(data, size), kRuns);
+  const auto index = KeyIndex::Decode(kvdyno::testing::View(data, size), kRuns);
   if (index == nullptr) return 0;
   size_t items = 0;
   KeyIndex::Cursor cursor(index.get());

@@ -1,13 +1,13 @@
 // A whole manifest file. The frames' checksums are put right on a second pass.
 #include <string>
 
-#include "fuzz/fuzz.h"
 #include "kvdyno/base/coding.h"
 #include "kvdyno/base/crc32c.h"
+#include "kvdyno/base/testing/fuzz.h"
 #include "manifest/file.h"
 
 using namespace chunkstore;
-using chunkstore::fuzz::Require;
+using kvdyno::testing::Require;
 
 namespace {
 
@@ -41,7 +41,7 @@ std::string Fixed(std::string_view bytes) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  const std::string_view bytes = fuzz::View(data, size);
+  const std::string_view bytes = kvdyno::testing::View(data, size);
   Decode(bytes);
   if (size >= kHeaderBytes) Decode(Fixed(bytes));
   return 0;

@@ -3,16 +3,16 @@
 #include <string>
 
 #include "funk/format.h"
-#include "fuzz/fuzz.h"
+#include "kvdyno/base/testing/fuzz.h"
 #include "manifest/file.h"
 #include "manifest/text.h"
 #include "stage/record.h"
 
 using namespace chunkstore;
-using chunkstore::fuzz::Require;
+using kvdyno::testing::Require;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  const std::string_view bytes = fuzz::View(data, size);
+  const std::string_view bytes = kvdyno::testing::View(data, size);
   uint64_t number = 0;
   if (DecodeCurrent(bytes, &number).ok()) {
     Require(EncodeCurrent(number) == bytes, "one spelling of CURRENT");

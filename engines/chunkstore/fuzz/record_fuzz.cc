@@ -2,13 +2,13 @@
 // right on a second pass, so that what lies behind it is reached.
 #include <string>
 
-#include "fuzz/fuzz.h"
 #include "kvdyno/base/crc32c.h"
+#include "kvdyno/base/testing/fuzz.h"
 #include "stage/record.h"
 #include "stage/scan.h"
 
 using namespace chunkstore;
-using chunkstore::fuzz::Require;
+using kvdyno::testing::Require;
 
 namespace {
 
@@ -41,9 +41,9 @@ void Decode(std::string_view bytes) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  Decode(fuzz::View(data, size));
+  Decode(kvdyno::testing::View(data, size));
   if (size < kRecordHeaderBytes) return 0;
-  std::string fixed(fuzz::View(data, size));
+  std::string fixed(kvdyno::testing::View(data, size));
   fixed.resize(RecordSize(size - kRecordHeaderBytes));
   kvdyno::StoreFixed(fixed.data() + 4, static_cast<uint32_t>(size - kRecordHeaderBytes));
   kvdyno::StoreFixed(fixed.data(), kvdyno::Crc32c(std::string_view(fixed).substr(4)));

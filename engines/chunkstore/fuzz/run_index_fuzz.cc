@@ -3,12 +3,12 @@
 #include <string>
 
 #include "funk/format.h"
-#include "fuzz/fuzz.h"
 #include "kvdyno/base/coding.h"
 #include "kvdyno/base/crc32c.h"
+#include "kvdyno/base/testing/fuzz.h"
 
 using namespace chunkstore;
-using chunkstore::fuzz::Require;
+using kvdyno::testing::Require;
 
 namespace {
 
@@ -38,7 +38,7 @@ void Decode(const SortedRunFooter& footer, std::string_view bytes) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  const std::string_view bytes = fuzz::View(data, size);
+  const std::string_view bytes = kvdyno::testing::View(data, size);
   SortedRunFooter footer;
   if (DecodeFooter(bytes, &footer).ok()) {
     Decode(footer, bytes.substr(0, size - footer.length));

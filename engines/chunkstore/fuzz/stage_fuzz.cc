@@ -3,13 +3,13 @@
 #include <array>
 #include <string>
 
-#include "fuzz/fuzz.h"
 #include "kvdyno/base/crc32c.h"
+#include "kvdyno/base/testing/fuzz.h"
 #include "stage/layout.h"
 #include "stage/scan.h"
 
 using namespace chunkstore;
-using chunkstore::fuzz::Require;
+using kvdyno::testing::Require;
 
 namespace {
 
@@ -52,7 +52,7 @@ std::string Assemble(std::string_view input, bool fix) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
-  const std::string file = Assemble(fuzz::View(data + 1, size - 1), (data[0] & 1) != 0);
+  const std::string file = Assemble(kvdyno::testing::View(data + 1, size - 1), (data[0] & 1) != 0);
   const HeaderScan headers = ScanHeaders(file);
   if (headers.state != HeaderState::kGood) return 0;
   (void)HoldsNewerUse(file, headers);

@@ -1,35 +1,7 @@
 # Installs the chunk store, and builds and runs the README's example against it as an outside project would: with the
 # README's own CMakeLists.txt. Variables: BUILD_DIR, WORK_DIR, README, SANITIZE, GENERATOR, CC.
 
-function(run)
-  execute_process(COMMAND ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
-  if(NOT result EQUAL 0)
-    list(JOIN ARGN " " command)
-    message(FATAL_ERROR "${command}: expected exit status 0, got ${result}\n${output}")
-  endif()
-  set(output "${output}" PARENT_SCOPE)
-endfunction()
-
-# Writes the README's first fenced block of that language to a file.
-function(extract language file)
-  file(READ ${README} text)
-  string(FIND "${text}" "```${language}\n" begin)
-  if(begin EQUAL -1)
-    message(FATAL_ERROR "${README}: expected a block of ${language}, found none")
-  endif()
-  string(LENGTH "```${language}\n" skipped)
-  math(EXPR begin "${begin} + ${skipped}")
-  string(SUBSTRING "${text}" ${begin} -1 text)
-  string(FIND "${text}" "```" end)
-  string(SUBSTRING "${text}" 0 ${end} text)
-  file(WRITE ${file} "${text}")
-endfunction()
-
-function(expect expected)
-  if(NOT output STREQUAL expected)
-    message(FATAL_ERROR "example: expected '${expected}', got '${output}'")
-  endif()
-endfunction()
+include(${CMAKE_CURRENT_LIST_DIR}/../../package_test.cmake)
 
 file(REMOVE_RECURSE ${WORK_DIR})
 file(MAKE_DIRECTORY ${WORK_DIR}/source ${WORK_DIR}/data)

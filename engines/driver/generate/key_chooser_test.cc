@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "chi_square.h"
+#include "kvdyno/base/testing/chi_square.h"
 
 namespace kvdyno {
 namespace {

@@ -5,7 +5,7 @@
 #include <limits>
 #include <set>
 
-#include "chi_square.h"
+#include "kvdyno/base/testing/chi_square.h"
 
 namespace kvdyno {
 namespace {

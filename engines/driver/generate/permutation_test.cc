@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "chi_square.h"
+#include "kvdyno/base/testing/chi_square.h"
 
 namespace kvdyno {
 namespace {

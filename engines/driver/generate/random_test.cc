@@ -1,10 +1,10 @@
-#include "kvdyno/generate/random.h"
+#include "kvdyno/base/random.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
-#include "chi_square.h"
+#include "kvdyno/base/testing/chi_square.h"
 
 namespace kvdyno {
 namespace {

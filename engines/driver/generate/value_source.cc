@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "kvdyno/generate/random.h"
+#include "kvdyno/base/random.h"
 
 namespace kvdyno {
 namespace {

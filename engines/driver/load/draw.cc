@@ -6,8 +6,8 @@
 #include <map>
 #include <memory>
 
+#include "kvdyno/base/random.h"
 #include "kvdyno/generate/key_chooser.h"
-#include "kvdyno/generate/random.h"
 
 namespace kvdyno {
 namespace {

@@ -12,7 +12,7 @@
 #include <sstream>
 #include <vector>
 
-#include "kvdyno/generate/random.h"
+#include "kvdyno/base/random.h"
 #include "measure/hdr_log.h"
 
 namespace kvdyno {

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "kvdyno/base/random.h"
 #include "kvdyno/base/status.h"
-#include "kvdyno/generate/random.h"
 
 namespace kvdyno {
 

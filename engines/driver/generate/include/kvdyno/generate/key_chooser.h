@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "kvdyno/base/random.h"
 #include "kvdyno/base/status.h"
-#include "kvdyno/generate/random.h"
 
 namespace kvdyno {
 

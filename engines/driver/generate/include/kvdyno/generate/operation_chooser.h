@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "kvdyno/base/random.h"
 #include "kvdyno/base/status.h"
-#include "kvdyno/generate/random.h"
 
 namespace kvdyno {
 

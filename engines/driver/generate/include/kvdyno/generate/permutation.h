@@ -7,7 +7,7 @@
 #include <cassert>
 #include <cstdint>
 
-#include "kvdyno/generate/random.h"
+#include "kvdyno/base/random.h"
 
 namespace kvdyno {
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "kvdyno/generate/random.h"
+#include "kvdyno/base/random.h"
 
 namespace kvdyno {
 

@@ -10,7 +10,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
-namespace chunkstore::fuzz {
+namespace kvdyno::testing {
 
 inline void Require(bool holds, const char* what) {
   if (holds) return;
@@ -22,4 +22,4 @@ inline std::string_view View(const uint8_t* data, size_t size) {
   return {reinterpret_cast<const char*>(data), size};
 }
 
-}  // namespace chunkstore::fuzz
+}  // namespace kvdyno::testing

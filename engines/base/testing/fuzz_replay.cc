@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "fuzz/fuzz.h"
+#include "kvdyno/base/testing/fuzz.h"
 
 namespace {
 

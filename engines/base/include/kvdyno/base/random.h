@@ -1,4 +1,4 @@
-// Random: the generator behind every draw of the driver.
+// Random: the generator behind every draw of drivers and samplers.
 // Owns 256 bits of state and nothing else; the same seed gives the same draws everywhere.
 // One object per thread.
 #pragma once

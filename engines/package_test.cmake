@@ -1,0 +1,31 @@
+# What tests of installed packages share: commands that must succeed, and examples taken from a README.
+
+function(run)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(NOT result EQUAL 0)
+    list(JOIN ARGN " " command)
+    message(FATAL_ERROR "${command}: expected exit status 0, got ${result}\n${output}")
+  endif()
+  set(output "${output}" PARENT_SCOPE)
+endfunction()
+
+# Writes the README's first fenced block of that language to a file.
+function(extract language file)
+  file(READ ${README} text)
+  string(FIND "${text}" "```${language}\n" begin)
+  if(begin EQUAL -1)
+    message(FATAL_ERROR "${README}: expected a block of ${language}, found none")
+  endif()
+  string(LENGTH "```${language}\n" skipped)
+  math(EXPR begin "${begin} + ${skipped}")
+  string(SUBSTRING "${text}" ${begin} -1 text)
+  string(FIND "${text}" "```" end)
+  string(SUBSTRING "${text}" 0 ${end} text)
+  file(WRITE ${file} "${text}")
+endfunction()
+
+function(expect expected)
+  if(NOT output STREQUAL expected)
+    message(FATAL_ERROR "example: expected '${expected}', got '${output}'")
+  endif()
+endfunction()

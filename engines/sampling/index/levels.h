@@ -1,0 +1,58 @@
+// Levels: where shards lie, and the rules by which they move down.
+// A Rebuild works on a copy of the lists and makes new shards; those that others see stay as they
+// are. One thread per Rebuild.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "index/shard.h"
+#include "sampling/options.h"
+
+namespace sampling {
+
+using Level = std::vector<std::shared_ptr<Shard>>;  // the oldest first
+using Levels = std::vector<Level>;                  // level 0, the newest, first
+
+size_t EntriesOf(const Level& level);
+double CapacityOf(size_t level, const Options& options);  // entries
+// The level holds more deleted entries than the bound allows, or more deleted weight than live.
+bool OverBound(const Levels& levels, size_t level, const Options& options);
+bool OverBound(const Levels& levels, const Options& options);  // any level
+
+class Rebuild {
+ public:
+  // Records that were tagged by `time` are dropped from what is merged.
+  Rebuild(const Options& options, Levels levels, uint64_t time)
+      : options_(options), levels_(std::move(levels)), time_(time) {}
+
+  // A full buffer's sorted entries become the newest.
+  void Add(const std::vector<Entry>& run);
+  // Pushes down what is over the bound, from the top.
+  void KeepBound();
+
+  const Levels& levels() const { return levels_; }
+  uint64_t written() const { return written_; }  // entries of new shards
+
+ private:
+  using Runs = std::vector<std::span<const Entry>>;
+
+  // The level takes that many entries more, as one run.
+  void MakeRoom(size_t level, size_t entries);
+  void PushDown(size_t level);
+  // Places a merge of `newer`, and of what the level's layout merges it with, in the level.
+  void Place(size_t level, const Runs& newer);
+  // Whether nothing older lies below the level.
+  bool Oldest(size_t level) const;
+  Level MergeAll(const Runs& runs, bool oldest);
+
+  const Options& options_;
+  Levels levels_;
+  const uint64_t time_;
+  uint64_t written_ = 0;
+};
+
+}  // namespace sampling

@@ -1,0 +1,55 @@
+#include "sampling/alias_table.h"
+#include "sampling/structure.h"
+#include "structure/seeded_bugs.h"
+
+namespace sampling {
+namespace {
+
+std::vector<double> Weights(std::span<const Entry> entries) {
+  std::vector<double> weights(entries.size());
+  for (size_t i = 0; i < entries.size(); ++i) weights[i] = entries[i].weight;
+  if (Seeded(Bug::kWeightsShifted)) {  // only where a tombstone lies among the records
+    for (size_t i = 1; i < entries.size(); ++i) {
+      if (entries[i - 1].tombstone()) std::swap(weights[i - 1], weights[i]);
+    }
+  }
+  return weights;
+}
+
+class WholeTable final : public Selection {
+ public:
+  explicit WholeTable(const AliasTable& table) : table_(table) {}
+  double mass() const override {
+    if (Seeded(Bug::kIntegerTotal)) return static_cast<double>(static_cast<int>(table_.total()));
+    return table_.total();
+  }
+  size_t Begin(Random* random) const override { return table_.Begin(random); }
+  size_t Finish(size_t begun, Random* random) const override {
+    return table_.Finish(begun, random);
+  }
+
+ private:
+  const AliasTable& table_;
+};
+
+class WeightedSet final : public Structure {
+ public:
+  explicit WeightedSet(std::span<const Entry> entries) : table_(Weights(entries)) {}
+  std::unique_ptr<Selection> Select(uint64_t, uint64_t) const override {
+    return std::make_unique<WholeTable>(table_);
+  }
+  size_t bytes() const override { return table_.bytes(); }
+
+ private:
+  AliasTable table_;
+};
+
+std::unique_ptr<Structure> Build(std::span<const Entry> entries) {
+  return std::make_unique<WeightedSet>(entries);
+}
+
+}  // namespace
+
+const Kind kWeightedSet = {"weighted-set", true, Build};
+
+}  // namespace sampling
