@@ -58,6 +58,12 @@ def step_text(axis: str, *values: AxisValue, axes: Sequence[Axis]) -> str:
     return " / ".join(_text(value, known) for value in values)
 
 
+def chain_text(axis: str, *values: AxisValue, axes: Sequence[Axis]) -> str:
+    """All values that a claim compares: "log_limit 32 MiB / 2 MiB", "rocksdb / leveldb"."""
+    chain = step_text(axis, *values, axes=axes)
+    return chain if axis == ENGINE else f"{axis} {chain}"
+
+
 def _text(value: AxisValue, axis: Axis | None) -> str:
     measured = min(axis.scaled.get(value, (value,)), key=str) if axis else value
     in_bytes = axis is not None and axis.unit == "byte" and isinstance(measured, (int, float))

@@ -34,13 +34,14 @@ Doubts = Callable[[Mapping[str, AxisValue]], Objection | None]
 class Evidence:
     """What a claim is judged by: rows of `Analysis.estimates` and of ratios (`Analysis.ratios`, or all of
     those of along.py) restricted to its `where`, and how many points the plan has for it: with points
-    missing, nothing is shown of every point.
+    missing, nothing is shown of every point. `along` names what a claim along an axis compares.
     """
 
     estimates: pd.DataFrame
     ratios: pd.DataFrame
     planned: int
     doubts: Doubts
+    along: str = ""
 
 
 def measured(spec: ClaimSpec, seen: Evidence, axes: Sequence[str], *, among: int) -> ClaimResult:
@@ -55,7 +56,7 @@ def measured(spec: ClaimSpec, seen: Evidence, axes: Sequence[str], *, among: int
         id=spec.id,
         text=spec.text,
         source=spec.source,
-        expected=f"{_subject(spec)} {_bounds(spec)}",
+        expected=f"{_subject(spec, along=seen.along)} {_bounds(spec)}",
         bounds=_bounds(spec),
         unit=unit,
         verdict="undecided",
@@ -165,13 +166,10 @@ def _axis_value(value: object) -> AxisValue:
     return value if isinstance(value, (str, int, float, bool)) else str(value)
 
 
-def _subject(spec: ClaimSpec) -> str:
-    """What is bounded: "evendb / rocksdb: throughput of run"."""
-    subject = f"{spec.engine} / {spec.relative_to}" if spec.relative_to else spec.engine
-    for axis, values in spec.along.items():
-        chain = " / ".join(map(str, values)) if axis == "engine" else f"{axis} {' / '.join(map(str, values))}"
-        subject = f"{spec.engine}, {chain}" if spec.engine else chain
-    return f"{subject}: {spec.metric} of {spec.phase}"
+def _subject(spec: ClaimSpec, *, along: str) -> str:
+    """What is bounded: "evendb / rocksdb: throughput of run", "evendb, log_limit 32 MiB / 2 MiB: …"."""
+    engines = f"{spec.engine} / {spec.relative_to}" if spec.relative_to else spec.engine
+    return f"{', '.join(filter(None, (engines, along)))}: {spec.metric} of {spec.phase}"
 
 
 def _bounds(spec: ClaimSpec) -> str:

@@ -13,7 +13,7 @@ import pandas as pd
 from kvdyno.model.experiment import AxisValue, ClaimSpec, FigureSpec, TableSpec
 from kvdyno.model.results import Axis, resolve_label, select_rows
 
-from .along import ENGINE, ratios_along, side_of, step_text
+from .along import ENGINE, chain_text, ratios_along, side_of, step_text
 from .estimate import estimates
 from .evidence import Doubts, Evidence, Objection
 from .frame import mark_headline, point_columns
@@ -135,7 +135,8 @@ def _evidence_along(
         step = step_text(axis, *values, axes=axes)
         by_step[step] = doubted(label=labels[0], other=labels[1], within=within)
     ratios = ratios_along(rows, spec, axes=axes, margin=judged.margin)
-    return Evidence(rows, ratios, planned=points, doubts=lambda place: _doubt_of_step(place, by_step))
+    (chain,) = (chain_text(axis, *values, axes=axes) for axis, values in spec.along.items())
+    return Evidence(rows, ratios, points, lambda place: _doubt_of_step(place, by_step), along=chain)
 
 
 def _in_both(above: pd.DataFrame, below: pd.DataFrame, *, axes: Sequence[str]) -> int:

@@ -70,7 +70,7 @@ def test_a_ratio_along_an_axis_is_that_of_one_engine(sweep: Sweep) -> None:
         assert point.value == pytest.approx(TRUE[str(point.axes["workload"])], rel=0.08)
         assert point.n == 5
         assert point.low is not None
-    assert claim.expected.startswith(f"rocksdb, dataset {PAPER[0]} / {PAPER[2]}: throughput of run ≥ ")
+    assert claim.expected.startswith("rocksdb, dataset 64 MiB / 1 GiB: throughput of run ≥ ")
 
 
 def test_every_point_must_hold_or_some_point(sweep: Sweep) -> None:
