@@ -113,8 +113,8 @@ def _checked(where: Mapping[str, Any], experiment: Experiment) -> Mapping[str, t
     return found
 
 
-def _axis_value(value: Any, known: tuple[AxisValue, ...]) -> AxisValue:
+def _axis_value(value: AxisValue, known: tuple[AxisValue, ...]) -> AxisValue:
     """A size as bytes where the axis has numbers."""
     if isinstance(value, str) and all(isinstance(each, (int, float)) for each in known) and known:
         return parse_bytes(value)
-    return value  # type: ignore[no-any-return]
+    return value

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from fakes_records import SIZES, Fake, Sweep, fake_sweep
+from fakes_records import SIZES, Fake, Losses, Sweep, fake_sweep
 
 from kvdyno.analysis import analyse
 from kvdyno.model.papers import Chapter, Paper
@@ -18,9 +18,9 @@ BASE = Path(__file__).parents[3] / "paper" / "base"
 @pytest.fixture(scope="package")
 def sweep(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
     """One point lost all its runs."""
-    statuses = {("leveldb", "C", SIZES[2], r): "out_of_memory" for r in (1, 2, 3)}
+    statuses: Losses = {("leveldb", "C", SIZES[2], r): "out_of_memory" for r in (1, 2, 3)}
     folder = tmp_path_factory.mktemp("runs")
-    fake = Fake(folder=folder, repetitions=3, files=False, workloads=("P", "A", "C"), statuses=statuses)  # type: ignore[arg-type]
+    fake = Fake(folder=folder, repetitions=3, files=False, workloads=("P", "A", "C"), statuses=statuses)
     return fake_sweep(fake)
 
 

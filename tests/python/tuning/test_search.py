@@ -6,6 +6,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fakes.projects import make_project
@@ -47,11 +48,11 @@ def project(tmp_path: Path) -> Project:
 
 
 def search(
-    project: Project, simulation: Simulation, monkeypatch: pytest.MonkeyPatch, **changes: object
+    project: Project, simulation: Simulation, monkeypatch: pytest.MonkeyPatch, **changes: Any
 ) -> SearchFound:
     monkeypatch.setattr(BENCH, "sweep", simulation)
     monkeypatch.setattr(SEARCH, "write_report", no_report)
-    asked = replace(ASKED, **changes)  # type: ignore[arg-type]
+    asked = replace(ASKED, **changes)
     return pipeline.search(project, asked, how=pipeline.SweepSettings(), watch=silent)
 
 
