@@ -22,7 +22,6 @@ from .conclusions import (
     write_claims,
     write_report,
 )
-from .documents import Watch
 from .gate import Gate, GatePoint, GateRequest, prepare_gate
 from .machine import clean, examine
 from .papers import read_paper, write_paper
@@ -36,6 +35,7 @@ from .search import search, write_search
 from .search_bench import SearchRequest
 from .study import StudyRequest, measure_study, write_study
 from .sweep import Observer, SweepResult, new_sweep_id, sweep
+from .written import Watch
 
 __all__ = [
     "Arm",

@@ -25,10 +25,10 @@ from kvdyno.tuning.candidates import drawn
 from kvdyno.tuning.strategies import STRATEGIES, Question, front_of, importances
 
 from .conclusions import analyse, write_report
-from .documents import Watch, write_yaml
 from .planning import demand_memory
 from .reuse import SweepSettings
 from .search_bench import SearchBench, SearchRequest
+from .written import Watch, write_yaml
 
 _TUNED = "tuned"
 #: A space that so many draws find no candidate in has none.

@@ -20,10 +20,10 @@ from kvdyno.model.words import unknown
 from kvdyno.tuning import search as parts
 from kvdyno.tuning.strategies import STRATEGIES
 
-from .documents import Watch, write_yaml
 from .planning import Request, plan_with
 from .reuse import SweepSettings
 from .sweep import sweep
+from .written import Watch, write_yaml
 
 #: Workloads of YCSB's core, of which those that the search does not see are confirmed as well.
 _CORE = ("a", "b", "c", "d", "f")

@@ -23,10 +23,10 @@ from kvdyno.tuning import judging, rounds
 from kvdyno.tuning.workloads import facts_of
 
 from .conclusions import analyse, write_report
-from .documents import Watch, write_yaml
 from .planning import Request, demand_memory, plan_with
 from .reuse import SweepSettings
 from .sweep import sweep
+from .written import Watch, write_yaml
 
 
 @dataclass(frozen=True)
