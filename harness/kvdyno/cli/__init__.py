@@ -17,7 +17,9 @@ from . import (  # isort: skip
     claims,
     paper,
     tuning,
+    advise,
     regress,
+    history,
     bundles,
     publish,
     engines,
@@ -29,9 +31,11 @@ from .app import app, error_console
 from .pages.shapes import harmless
 
 __all__ = [
+    "advise",
     "bundles",
     "claims",
     "engines",
+    "history",
     "images",
     "machine",
     "main",

@@ -98,6 +98,11 @@ class Project:
         return self.committed / "published"
 
     @property
+    def history(self) -> Path:
+        """What each revision made, a file per host; to be committed."""
+        return self.committed / "history"
+
+    @property
     def reports(self) -> Path:
         """Made from records; can be deleted."""
         return self.results / "reports"

@@ -6,6 +6,7 @@ the machine itself.
 
 from kvdyno.runner import Frequency
 
+from .advice import Advice, PointAdvice, advise
 from .arms import Arm
 from .bundles import Imported, export_bundle, import_bundle
 from .committed import derive, documents, origins
@@ -23,6 +24,7 @@ from .conclusions import (
     write_report,
 )
 from .gate import Gate, GatePoint, GateRequest, prepare_gate
+from .history import add_to_history, import_to_history, read_history, write_history
 from .machine import clean, examine
 from .papers import read_paper, write_paper
 from .planning import Request, demand_memory, make_plan
@@ -38,6 +40,7 @@ from .sweep import Observer, SweepResult, new_sweep_id, sweep
 from .written import Watch
 
 __all__ = [
+    "Advice",
     "Arm",
     "Difference",
     "Frequency",
@@ -47,6 +50,7 @@ __all__ = [
     "GateResult",
     "Imported",
     "Observer",
+    "PointAdvice",
     "Publication",
     "Recorded",
     "Request",
@@ -57,6 +61,8 @@ __all__ = [
     "SweepResult",
     "SweepSettings",
     "Watch",
+    "add_to_history",
+    "advise",
     "analyse",
     "claim_lines",
     "claims_document",
@@ -72,6 +78,7 @@ __all__ = [
     "fill_prose",
     "find_recorded",
     "import_bundle",
+    "import_to_history",
     "look_up",
     "make_plan",
     "measure_study",
@@ -82,6 +89,7 @@ __all__ = [
     "prepare_gate",
     "publish",
     "query",
+    "read_history",
     "read_paper",
     "remaining",
     "rerun",
@@ -92,6 +100,7 @@ __all__ = [
     "summarise",
     "sweep",
     "write_claims",
+    "write_history",
     "write_paper",
     "write_report",
     "write_search",

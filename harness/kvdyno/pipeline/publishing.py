@@ -28,8 +28,8 @@ from .recorded import Recorded
 #: What `publish` refuses unless it is accepted, and then states in origin.yaml.
 ACCEPTABLE = ("modified", "machines")
 
-#: Not one of the folders that git ignores.
-_NAME = re.compile(r"(?!(runs|sweeps|reports|papers|hosts)(/|$))[a-z0-9][a-z0-9-]*(/[a-z0-9][a-z0-9-]*)?")
+#: Not one of the folders that hold other things.
+_NAME = re.compile(r"(?!(runs|sweeps|reports|papers|hosts|history)(/|$))[a-z0-9][a-z0-9-]*(/[a-z0-9][a-z0-9-]*)?")
 _GIB = 1 << 30
 SpecT = TypeVar("SpecT", TableSpec, ClaimSpec)
 

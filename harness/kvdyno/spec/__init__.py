@@ -1,5 +1,6 @@
 """Spec: reads experiment, study and profile files into checked, typed experiments. Knows no plan."""
 
+from .advice import load_rules
 from .arms import check_arm, read_arm
 from .check import check_built
 from .load import (
@@ -28,6 +29,7 @@ __all__ = [
     "list_studies",
     "load_experiment",
     "load_profiles",
+    "load_rules",
     "load_space",
     "load_study",
     "paper_file",

@@ -1,6 +1,7 @@
 """The store: records on disk, append-only; what sweeps measured; an index of records; the sweeps' lock."""
 
 from .bundles import bundled, take_bundle, write_bundle
+from .history import HistoryStore
 from .index import RunIndex
 from .lock import LOCK_FILE, SweepLock, machine_lock
 from .metrics import read_metrics, write_metrics
@@ -10,6 +11,7 @@ from .sweeps import SweepStore
 __all__ = [
     "LOCK_FILE",
     "CorruptRecord",
+    "HistoryStore",
     "RunIndex",
     "RunStore",
     "SweepLock",
