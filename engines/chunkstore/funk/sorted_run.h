@@ -35,9 +35,10 @@ struct SortedRunSummary {
 };
 
 struct SortedRunForm {
-  size_t block_size = 4096;  // bytes
-  double filter_bits = 0;    // per key, of a table's filter; 0: none
-  bool keep_keys = false;    // for the summary
+  size_t block_size = 4096;     // bytes
+  double filter_bits = 0;       // per key, of a table's filter; 0: none
+  bool keep_keys = false;       // for the summary
+  BlockCache* cache = nullptr;  // that gets the blocks as they are written; null: none does
 };
 
 class SortedRunBuilder {

@@ -85,6 +85,9 @@ Status SortedRunBuilder::AppendTrailer(std::string_view offsets, uint32_t count,
   BlockRef& ref = index_.blocks.back();
   ref.length = static_cast<uint32_t>(segment_->offset() - begin_ - ref.offset);
   ref.entries = count & 0x7fffffff;
+  if (form_.cache != nullptr && !block_.empty() && status.ok()) {
+    (void)form_.cache->Insert(segment_->number(), begin_ + ref.offset, block_.append(trailer));
+  }
   block_begin_ = ref.offset + ref.length;
   for (; placed_keys_ < keys_.size(); ++placed_keys_) keys_[placed_keys_].block = ref.place();
   return status;

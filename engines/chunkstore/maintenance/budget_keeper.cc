@@ -149,6 +149,8 @@ void BudgetKeeper::Tick() {
     if (Decide(threads ? std::min(seconds / kHeatSeconds, 1.0) : 0.5)) last_decision_ns_ = now;
   }
   if (!survey) return;
+  arbiter_->Spread(munks_.ReadsAreSpread(CacheBytes()), munks_.bytes());
+  ApplyShares();
   FadeHeat();
   if (threads && state_.options.trim_heap) TrimHeap();
 }

@@ -17,7 +17,9 @@ namespace {
 
 constexpr uint32_t kWarm = 8;  // reads since the last halvings that are worth displacing another
 constexpr uint64_t kLoadBytes = uint64_t{16} << 20;  // a round, so that no flush waits for long
-constexpr double kBetter = 2;  // how much hotter a newcomer must be than what it displaces
+constexpr uint64_t kFewGets = 16;  // of a chunk, lately: what so few show is chance
+constexpr double kSpread = 0.33;   // of the misses that chunks read alike would have
+constexpr double kBetter = 2;      // how much hotter a newcomer must be than what it displaces
 
 uint32_t Reads(const Chunk& chunk) {
   return chunk.heat.reads.load(std::memory_order_relaxed) +
@@ -162,10 +164,43 @@ void MunkKeeper::Rebalance(Chunk* chunk) {
 
 uint64_t MunkKeeper::BytesOfAll() const {
   uint64_t bytes = 0;
-  for (const Chunk* chunk : state_.map().chunks()) {
-    bytes += chunk->munk() != nullptr ? chunk->munk()->memory() : ExpectedBytes(*chunk);
-  }
+  for (const Chunk* chunk : state_.map().chunks()) bytes += BytesOf(*chunk);
   return bytes;
+}
+
+uint64_t MunkKeeper::BytesOf(const Chunk& chunk) const {
+  return chunk.munk() != nullptr ? chunk.munk()->memory() : ExpectedBytes(chunk);
+}
+
+bool MunkKeeper::ReadsAreSpread(uint64_t bytes) const {
+  struct Use {
+    double heat;
+    uint64_t bytes, gets;
+  };
+  std::vector<Use> uses;
+  uint64_t gets = 0;
+  uint64_t scans = 0;
+  uint64_t data = 0;
+  for (const Chunk* chunk : state_.map().chunks()) {
+    const uint64_t reads = chunk->heat.reads.load(std::memory_order_relaxed);
+    const uint64_t size = BytesOf(*chunk);
+    uses.push_back({static_cast<double>(reads) / static_cast<double>(std::max<uint64_t>(size, 1)),
+                    size, reads});
+    gets += reads;
+    scans += chunk->heat.scans.load(std::memory_order_relaxed);
+    data += size;
+  }
+  if (gets < kFewGets * uses.size() || scans > gets) return false;
+  std::sort(uses.begin(), uses.end(), [](const Use& a, const Use& b) { return a.heat > b.heat; });
+  uint64_t held = 0;
+  uint64_t answered = 0;
+  for (const Use& use : uses) {
+    if (held + use.bytes > bytes) break;
+    held += use.bytes;
+    answered += use.gets;
+  }
+  const double missed = 1 - static_cast<double>(answered) / static_cast<double>(gets);
+  return missed > kSpread * (1 - static_cast<double>(held) / static_cast<double>(data));
 }
 
 uint64_t MunkKeeper::HeatOutside() const {
@@ -219,6 +254,7 @@ void MunkKeeper::Evict(Chunk* chunk) {
 void MunkKeeper::EvictColdest(Survey* munks) {
   Chunk* chunk = munks->held[munks->coldest++].second;
   munks->bytes -= std::min(munks->bytes, PeakBytes(*chunk->munk()));
+  bytes_ = munks->bytes;  // their rows are counted already
   Evict(chunk);
 }
 

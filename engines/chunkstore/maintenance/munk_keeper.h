@@ -20,7 +20,11 @@ class MunkKeeper {
   MunkKeeper(State* state, const Policy* policy, std::function<bool()> stopped)
       : state_(*state), policy_(*policy), stopped_(std::move(stopped)) {}
 
-  uint64_t BytesOfAll() const;  // that munks of all chunks would take
+  uint64_t BytesOfAll() const;                 // that munks of all chunks would take
+  uint64_t BytesOf(const Chunk& chunk) const;  // that its munk takes, or would take
+  // Whether so many bytes of munks would answer few more gets than their part of the data, whichever
+  // chunks they hold. False where scans are most of the reads.
+  bool ReadsAreSpread(uint64_t bytes) const;
   // The ghosts of munks: reads of the hottest chunks that another share of the same size would hold.
   uint64_t HeatOutside() const;
   void SetCapacity(uint64_t bytes) { capacity_ = bytes; }

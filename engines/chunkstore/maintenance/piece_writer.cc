@@ -6,8 +6,10 @@
 
 namespace chunkstore {
 
-void PieceWriter::Start(SegmentWriter* segment, std::string min_key, std::vector<Piece>* pieces) {
+void PieceWriter::Start(SegmentWriter* segment, std::string min_key, std::vector<Piece>* pieces,
+                        BlockCache* cache) {
   segment_ = segment;
+  cache_ = cache;
   min_key_ = std::move(min_key);
   pieces_ = pieces;
   bytes_.clear();
@@ -40,7 +42,9 @@ Status PieceWriter::Finish(const std::string& end) {
 // remainder that is too small for a piece of its own goes along when no more rows come. `behind` is
 // the key at which the rows after the held ones begin.
 Status PieceWriter::WritePiece(uint64_t piece_bytes, std::string_view behind, bool no_more) {
-  SortedRunBuilder builder(segment_, state_.table_form());
+  SortedRunForm form = state_.table_form();
+  form.cache = cache_;
+  SortedRunBuilder builder(segment_, form);
   const size_t first = next_;
   const uint64_t left = bytes_.size();
   const bool last = no_more && left < piece_bytes + piece_bytes / 2;

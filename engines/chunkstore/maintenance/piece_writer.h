@@ -25,7 +25,9 @@ class PieceWriter {
   PieceWriter(State* state, const Policy* policy) : state_(*state), policy_(*policy) {}
 
   // Begins an output. What an earlier one left unwritten is forgotten; its memory stays for this.
-  void Start(SegmentWriter* segment, std::string min_key, std::vector<Piece>* pieces);
+  // `cache` gets the blocks; it may be null.
+  void Start(SegmentWriter* segment, std::string min_key, std::vector<Piece>* pieces,
+             BlockCache* cache);
   Status Add(const Entry& entry);
   // `end`: of the range. Without any row there is one piece without a table.
   Status Finish(const std::string& end);
@@ -49,6 +51,7 @@ class PieceWriter {
   State& state_;
   const Policy& policy_;
   SegmentWriter* segment_ = nullptr;
+  BlockCache* cache_ = nullptr;
   std::string min_key_;
   std::vector<Piece>* pieces_ = nullptr;
   std::string bytes_;

@@ -34,6 +34,7 @@ class Reorganiser {
   Status Install(std::vector<Prepared>* prepared);
   void InstallOne(Prepared* prepared, const std::vector<uint64_t>& ids,
                   std::vector<Chunk*>* removed, std::vector<Chunk*>* added);
+  bool MostIsCached(const Job& job) const;
   static const Munk* MunkOf(const Job& job);  // that can be written out instead
   std::unique_ptr<EntryCursor> JobCursor(const Job& job, const ReadAhead& ahead);
 

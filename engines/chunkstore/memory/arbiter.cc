@@ -57,6 +57,7 @@ void Arbiter::SetTotal(uint64_t total, uint64_t all_munks) {
   const uint64_t for_munks = shares_.munks.adaptive ? adaptive - floors : 0;
   all_fit_ = for_munks > 0 && all_munks <= for_munks - for_munks / kSpareShare;
   const bool begins = adaptive_total_ == 0 || (fitted && !all_fit_);
+  if (begins || all_fit_) spread_ = false;
   if (begins) adaptive_total_ = 0;
   const double count = static_cast<double>(left);
   uint64_t rest = adaptive;
@@ -110,12 +111,25 @@ bool Arbiter::Decide(const CacheObservation& munks, const CacheObservation& rows
       least = i;
   }
   if (most == kNone || least == kNone || earned[most] <= earned[least] * kNoise) return false;
+  constexpr size_t kBlocks = 2;
+  if (spread_ && most != kBlocks && least != kBlocks) return false;
   const bool plain = earned[most] > kPlain * earned[least];
   const uint64_t step = std::min(adaptive_total_ / (plain ? kLongStepShare : kStepShare),
                                  shares[least]->bytes - floor);
   shares[least]->bytes -= step;
   shares[most]->bytes += step;
   return step > 0;
+}
+
+void Arbiter::Spread(bool spread, uint64_t munk_memory) {
+  const bool can = !all_fit_ && shares_.munks.adaptive && shares_.rows.adaptive;
+  const uint64_t floor = adaptive_total_ / kFloorShare;
+  if (spread && can && !spread_) {
+    if (munk_memory < shares_.munks.bytes - shares_.munks.bytes / 8) return;
+    shares_.rows.bytes += shares_.munks.bytes - std::min(shares_.munks.bytes, floor);
+    shares_.munks.bytes = std::min(shares_.munks.bytes, floor);
+  }
+  spread_ = spread && can;
 }
 
 }  // namespace chunkstore

@@ -50,11 +50,19 @@ class Arbiter {
   // something moved.
   bool Decide(const CacheObservation& munks, const CacheObservation& rows,
               const CacheObservation& blocks);
+  // Whether gets are spread over the chunks, so that no munk earns much more than another. Then
+  // munks go down to their floor and rows get the rest, at once: each munk that goes takes all its
+  // rows with it, so steps from munks to rows would all lose at first, though rows alone miss far
+  // less. Until gets are no longer spread, Decide moves nothing between these two. Before, munks
+  // fill their share, of which `munk_memory` is in use: large reads bring them, and they hand their
+  // rows down.
+  void Spread(bool spread, uint64_t munk_memory);
 
  private:
   CacheShares shares_;
   uint64_t adaptive_total_ = 0;
   bool all_fit_ = false;
+  bool spread_ = false;
   std::array<uint64_t, 3> memory_{};  // in use at the last decision, in the order of CacheShares
 };
 

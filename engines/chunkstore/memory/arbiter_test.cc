@@ -172,6 +172,39 @@ TEST(Arbiter, AnotherTotalKeepsTheProportions) {
   EXPECT_EQ(Sum(arbiter.shares()), kTotal);
 }
 
+TEST(Arbiter, GetsThatAreSpreadOverChunksGetRowsAtOnce) {
+  Arbiter arbiter(kTotal, kTooMuch, kAllAdaptive);
+  const auto munks_earn = [&arbiter] {
+    const CacheShares& now = arbiter.shares();
+    return arbiter.Decide(Seen(now.munks, 20'000, 10'000, 9'000), Seen(now.rows, 9'000, 9'000, 900),
+                          Seen(now.blocks, 500, 8'500, 60));
+  };
+  arbiter.Spread(true, kTotal / 4);
+  EXPECT_EQ(arbiter.shares().munks.bytes, kTotal / 3) << "large reads bring munks first";
+  arbiter.Spread(true, kTotal / 3);
+  EXPECT_EQ(arbiter.shares().munks.bytes, kTotal / 16) << "its floor";
+  EXPECT_EQ(arbiter.shares().blocks.bytes, kTotal / 3) << "as before";
+  EXPECT_EQ(Sum(arbiter.shares()), kTotal);
+  const uint64_t rows = arbiter.shares().rows.bytes;
+  for (int i = 0; i < 20; ++i) {
+    munks_earn();
+    arbiter.Spread(true, kTotal / 16);
+  }
+  EXPECT_GE(arbiter.shares().rows.bytes, rows) << "munks take nothing from rows";
+  arbiter.Spread(false, 0);
+  arbiter.Decide(Seen(arbiter.shares().munks, 20'000, 10'000, 9'000),
+                 Seen(arbiter.shares().rows, 9'000, 9'000, 900),
+                 Seen(arbiter.shares().blocks, 500, 8'500, 9'000));
+  EXPECT_LT(arbiter.shares().rows.bytes, kTotal - 2 * (kTotal / 16)) << "and may again";
+
+  Arbiter fitting(kTotal, 1, kAllAdaptive);
+  fitting.Spread(true, kTotal);
+  EXPECT_GT(fitting.shares().munks.bytes, kTotal / 2) << "data that fit are munks";
+  Arbiter fixed(kTotal, kTooMuch, {{kTotal / 2, false}, kAdaptive, kAdaptive});
+  fixed.Spread(true, kTotal);
+  EXPECT_EQ(fixed.shares().munks.bytes, kTotal / 2) << "as the option says";
+}
+
 TEST(Arbiter, BoundsHoldWhateverIsSeen) {
   const uint32_t seed = std::random_device{}();
   SCOPED_TRACE("seed " + std::to_string(seed));

@@ -98,6 +98,16 @@ BlockCache::Handle BlockCache::Insert(uint64_t segment, uint64_t offset, std::st
   return handle;
 }
 
+bool BlockCache::Holds(uint64_t segment, uint64_t offset) const {
+  const uint64_t hash = HashOf(segment, offset);
+  return ShardOf(hash).Holds(hash, segment, offset);
+}
+
+void BlockCache::Forget(uint64_t segment, uint64_t offset) {
+  const uint64_t hash = HashOf(segment, offset);
+  ShardOf(hash).Forget(hash, segment, offset);
+}
+
 void BlockCache::SetCapacity(size_t bytes) {
   capacity_.store(bytes, std::memory_order_relaxed);
   for (const auto& shard : shards_) shard->SetCapacity(bytes / shards_.size());

@@ -38,6 +38,10 @@ class BlockCache {
   // that one is returned. Never fails: a block larger than a shard is held by its handle alone.
   Handle Insert(uint64_t segment, uint64_t offset, std::string_view bytes);
 
+  bool Holds(uint64_t segment, uint64_t offset) const;  // which is no use of it
+  // A block that will not be read again makes room, unless a handle holds it.
+  void Forget(uint64_t segment, uint64_t offset);
+
   void SetCapacity(size_t bytes);  // shrinks at once
   size_t capacity() const;
   // Resident bytes, overhead included; may exceed the capacity by pinned blocks.

@@ -276,5 +276,25 @@ TEST(GhostList, RemembersAsManyAsItWasAllowed) {
   EXPECT_FALSE(ghosts.Take(4999 * 2654435761u)) << "taken before";
 }
 
+TEST(BlockCache, ForgetsWhatWillNotBeReadAgain) {
+  BlockCache cache(1 << 20);
+  EXPECT_FALSE(cache.Holds(1, 0));
+  cache.Forget(1, 0);
+  (void)cache.Insert(1, 0, "one");
+  (void)cache.Insert(1, 4096, "other");
+  EXPECT_TRUE(cache.Holds(1, 0));
+  {
+    const BlockCache::Handle held = cache.Lookup(1, 0);
+    cache.Forget(1, 0);
+    EXPECT_EQ(held.bytes(), "one");
+    EXPECT_TRUE(cache.Holds(1, 0)) << "as long as it is held";
+  }
+  cache.Forget(1, 0);
+  EXPECT_FALSE(cache.Holds(1, 0));
+  EXPECT_FALSE(cache.Lookup(1, 0));
+  EXPECT_TRUE(cache.Holds(1, 4096));
+  EXPECT_EQ(cache.Insert(1, 0, "again").bytes(), "again");
+}
+
 }  // namespace
 }  // namespace chunkstore

@@ -63,6 +63,21 @@ BlockFrame* BlockCache::Shard::Insert(uint64_t hash, uint64_t segment, uint64_t 
   return frame;
 }
 
+bool BlockCache::Shard::Holds(uint64_t hash, uint64_t segment, uint64_t offset) const {
+  const kvdyno::MutexLock lock(mutex_);
+  return FindBucket(hash, segment, offset) < table_.size();
+}
+
+void BlockCache::Shard::Forget(uint64_t hash, uint64_t segment, uint64_t offset) {
+  const kvdyno::MutexLock lock(mutex_);
+  const size_t at = FindBucket(hash, segment, offset);
+  if (at >= table_.size()) return;
+  BlockFrame* frame = table_[at].frame;
+  if (frame->pins.load(std::memory_order_acquire) > 0) return;
+  Unlink(frame);
+  Release(frame);
+}
+
 void BlockCache::Shard::SetCapacity(size_t capacity) {
   const kvdyno::MutexLock lock(mutex_);
   capacity_ = capacity;

@@ -61,6 +61,8 @@ class BlockCache::Shard {
   BlockFrame* Lookup(uint64_t hash, uint64_t segment, uint64_t offset);
   // Pinned; null when there is no room for it.
   BlockFrame* Insert(uint64_t hash, uint64_t segment, uint64_t offset, std::string_view bytes);
+  bool Holds(uint64_t hash, uint64_t segment, uint64_t offset) const;
+  void Forget(uint64_t hash, uint64_t segment, uint64_t offset);
   void SetCapacity(size_t capacity);
   size_t memory() const;
   void AddCounts(Counts* counts) const;

@@ -71,6 +71,30 @@ TEST_F(DebtTest, IsKnownAsSoonAsTheStoreIsOpen) {
   EXPECT_EQ(store_->PayDebt(0).code(), Code::kReadOnly);
 }
 
+TEST_F(DebtTest, BlocksThatWereCachedAreCachedWhenTheyAreRewritten) {
+  options_.munk_cache_size = options_.row_cache_size = 0;
+  options_.block_cache_size = 4 << 20;
+  Open();
+  PutMany(0, 2000, 100);
+  ASSERT_TRUE(IsOk(store_->Compact()));
+  Scatter(100, 1);
+  ASSERT_TRUE(IsOk(store_->Flush()));
+  ExpectAll();
+  ASSERT_TRUE(IsOk(store_->PayDebt(0)));
+  ASSERT_GT(Stat("rebalances"), 0);
+  const double missed = Stat("block_cache_misses");
+  ExpectAll();
+  EXPECT_EQ(Stat("block_cache_misses"), missed);
+
+  // What was not read does not push out what is.
+  Reopen();
+  Scatter(100, 2);
+  ASSERT_TRUE(IsOk(store_->Flush()));
+  ASSERT_TRUE(IsOk(store_->PayDebt(0)));
+  EXPECT_LT(Stat("block_cache_bytes"), 200'000);
+  ExpectAll();
+}
+
 TEST_F(DebtTest, WithinTheBoundNothingIsRewritten) {
   Open();
   const double debt = Indebted();

@@ -10,6 +10,7 @@ from rich.text import Text
 from kvdyno import pipeline
 from kvdyno.errors import UsageError
 from kvdyno.model.advice import Evidence
+from kvdyno.model.record import Record
 from kvdyno.store import RunStore
 from plots.units import three_digits
 
@@ -30,15 +31,15 @@ def advise(
 ) -> None:
     """Say what stored runs' counters suggest about options, with the evidence.
 
-    Every suggestion is a hypothesis. An experiment file beside it puts the advised options beside the run's own;
-    `kvdyno run` measures it, and its claim says whether following the advice helps.
+    Every suggestion is a hypothesis. An experiment file beside it puts the advised options beside the run's
+    own; `kvdyno run` measures it, and its claim says whether following the advice helps.
 
     Example: `kvdyno advise rocksdb.p`
     """
     here = project(results=results)
     records, corrupt = RunStore(here.runs).read()
     warn_of(corrupt)
-    chosen = {}
+    chosen: dict[str, Record] = {}
     for text in runs:
         found = [r for r in records if r.run_id.endswith(text) or text in r.point.slug]
         if not found:

@@ -36,7 +36,10 @@ _REVISION = 12
 
 history = typer.Typer(no_args_is_help=True, rich_markup_mode="markdown")
 app.add_typer(
-    history, name="history", rich_help_panel="Measure", help="Keep what each revision made, and see what drifts."
+    history,
+    name="history",
+    rich_help_panel="Measure",
+    help="Keep what each revision made, and see what drifts.",
 )
 
 HistoryOption = Annotated[
@@ -73,8 +76,8 @@ def add(
     """Add an experiment's stored results: throughput and what its tables show.
 
     The revision of an engine that was built from an archive is its version, of any other the commit of this
-    checkout. Ratios to the experiment's baseline are kept as well, so that revisions can be compared across days
-    and hosts.
+    checkout. Ratios to the experiment's baseline are kept as well, so that revisions can be compared across
+    days and hosts.
 
     Example: `kvdyno run regress/wide; kvdyno history add regress/wide`
     """
@@ -113,15 +116,15 @@ def import_(
         raise UsageError(f"expected letters, digits, - and _, found {host!r}", where="--host")
     folder = _folder(project(results=results), history)
     now = datetime.datetime.now(datetime.UTC)
-    _added(
-        pipeline.import_to_history(file, folder=folder, host=host, revision=revision, now=now), folder
-    )
+    _added(pipeline.import_to_history(file, folder=folder, host=host, revision=revision, now=now), folder)
 
 
 @history.command("export")
 def export(
     form: Annotated[Format, typer.Option("--format", help="Whose form.", show_default=False)],
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", dir_okay=False, show_default=False)],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", dir_okay=False, show_default=False)
+    ],
     subject: SubjectOption = None,
     metric: MetricOption = None,
     revision: RevisionOption = None,
@@ -130,8 +133,8 @@ def export(
 ) -> None:
     """Write the history in another tool's form: rocksdb (report.tsv), bencher, or github.
 
-    bencher and github hold one revision: each benchmark's latest, or `--revision`. github-action-benchmark asks
-    whether larger is better, so export the metrics of either kind apart.
+    bencher and github hold one revision: each benchmark's latest, or `--revision`. github-action-benchmark
+    asks whether larger is better, so export the metrics of either kind apart.
 
     Example: `kvdyno history export --format github --metric throughput -o bench.json`
     """
@@ -157,8 +160,8 @@ def show(
 ) -> None:
     """Show where each track stands: its latest revision over the one before, and over the first.
 
-    Two sweeps of two days are not paired, so a step is a hint; `kvdyno regress` decides. Where the same anchor
-    ran beside both, steps and drifts are those of the ratio to it.
+    Two sweeps of two days are not paired, so a step is a hint; `kvdyno regress` decides. Where the same
+    anchor ran beside both, steps and drifts are those of the ratio to it.
 
     Example: `kvdyno history show --metric throughput`
     """

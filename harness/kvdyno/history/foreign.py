@@ -26,9 +26,10 @@ Format = Literal["rocksdb", "bencher", "github"]
 
 #: report.tsv's columns, in its order.
 _COLUMNS = (
-    "ops_sec mb_sec lsm_sz blob_sz c_wgb w_amp c_mbps c_wsecs c_csecs b_rgb b_wgb usec_op p50 p99 p99.9 p99.99 "
-    "pmax uptime stall% Nstall u_cpu s_cpu rss test date version job_id"
-).split()
+    *("ops_sec", "mb_sec", "lsm_sz", "blob_sz", "c_wgb", "w_amp", "c_mbps", "c_wsecs", "c_csecs"),
+    *("b_rgb", "b_wgb", "usec_op", "p50", "p99", "p99.9", "p99.99", "pmax", "uptime"),
+    *("stall%", "Nstall", "u_cpu", "s_cpu", "rss", "test", "date", "version", "job_id"),
+)
 #: Those that are kept: our metric, its unit, and what the column's numbers are multiplied by.
 _KEPT: Mapping[str, tuple[str, str, float]] = {
     "ops_sec": ("throughput", "op/s", 1),
@@ -47,9 +48,7 @@ _SCRIPT = "window.BENCHMARK_DATA"
 _NAMED = re.compile(r"(?P<subject>[^/]+)/(?P<suite>[^/]+)/(?P<point>[^/]+)/(?P<metric>[^/]+)")
 
 
-def import_text(
-    text: str, *, name: str, host: str, at: str, revision: str | None
-) -> tuple[Entry, ...]:
+def import_text(text: str, *, name: str, host: str, at: str, revision: str | None) -> tuple[Entry, ...]:
     """The entries of a file called `name`, of whichever format it is.
 
     `host` is what they are said to come from. `at` and `revision` are of files that have none of their own.
@@ -80,7 +79,10 @@ def export_text(entries: Sequence[Entry], *, form: Format) -> str:
         for (benchmark, metric), entry in last.items():
             document.setdefault(benchmark, {})[metric] = _bencher(entry)
         return json.dumps(document, indent=1) + "\n"
-    return json.dumps([_github(f"{benchmark}/{metric}", e) for (benchmark, metric), e in last.items()], indent=1) + "\n"
+    return (
+        json.dumps([_github(f"{benchmark}/{metric}", e) for (benchmark, metric), e in last.items()], indent=1)
+        + "\n"
+    )
 
 
 class _Imported:
@@ -137,7 +139,10 @@ class _Imported:
                 commit = self._object(self._object(each, place).get("commit"), place)
                 date = datetime.datetime.fromtimestamp(float(each.get("date", 0)) / 1000, datetime.UTC)
                 yield from self.of_benches(
-                    each.get("benches", ()), suite=suite, at=date.isoformat(), revision=str(commit.get("id"))[:12]
+                    each.get("benches", ()),
+                    suite=suite,
+                    at=date.isoformat(),
+                    revision=str(commit.get("id"))[:12],
                 )
 
     def of_benches(self, benches: Iterable[Any], *, suite: str, at: str, revision: str) -> Iterator[Entry]:
@@ -186,7 +191,9 @@ class _Imported:
     def _demanded(self) -> str:
         if self._revision is None:
             raise StoreError(
-                "the file does not say which revision it measured", where=self._name, remedy="name it: --revision"
+                "the file does not say which revision it measured",
+                where=self._name,
+                remedy="name it: --revision",
             )
         return self._revision
 

@@ -35,7 +35,7 @@ class Entry(Frozen):
     `source`: the sweeps, or the file that was imported.
     """
 
-    schema_version: Literal["kvdyno.history/1"] = HISTORY_SCHEMA
+    schema_version: Literal["kvdyno.history/1"] = "kvdyno.history/1"
     at: str
     host: str
     revision: str
@@ -58,9 +58,7 @@ class Entry(Frozen):
     @property
     def track(self) -> Track:
         """What it may be compared within."""
-        return Track(
-            self.host, self.subject, self.suite, self.point, self.metric, self.phase, self.unit
-        )
+        return Track(self.host, self.subject, self.suite, self.point, self.metric, self.phase, self.unit)
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,11 @@ import datetime
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from kvdyno import history
 from kvdyno.errors import StoreError, UsageError
+from kvdyno.model.experiment import AxisValue
 from kvdyno.model.history import Entry
 from kvdyno.model.project import Project
 from kvdyno.model.record import Record
@@ -23,13 +24,15 @@ from .recorded import Recorded
 _COMMIT_DIGITS = 12
 
 
-def add_to_history(recorded: Recorded, found: Analysis, *, folder: Path, revision: str | None) -> tuple[int, int]:
+def add_to_history(
+    recorded: Recorded, found: Analysis, *, folder: Path, revision: str | None
+) -> tuple[int, int]:
     """Add the medians of throughput and of what the experiment's tables show. Returns how many entries are
     new, and of how many.
 
-    An engine that was built from an archive has its version as revision, another the checkout's commit, unless
-    `revision` is given. The experiment's baseline is the anchor. Raises StoreError for records of several
-    machines.
+    An engine that was built from an archive has its version as revision, another the checkout's commit,
+    unless `revision` is given. The experiment's baseline is the anchor. Raises StoreError for records of
+    several machines.
     """
     if len(found.machines) > 1:
         hosts = ", ".join(machine.host_id for machine in found.machines)
@@ -45,7 +48,10 @@ def add_to_history(recorded: Recorded, found: Analysis, *, folder: Path, revisio
 def import_to_history(
     file: Path, *, folder: Path, host: str, revision: str | None, now: datetime.datetime
 ) -> tuple[int, int]:
-    """Add what another tool measured. Returns how many entries are new, and of how many. Raises StoreError."""
+    """Add what another tool measured. Returns how many entries are new, and of how many.
+
+    Raises StoreError.
+    """
     try:
         text = file.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as failure:
@@ -55,16 +61,16 @@ def import_to_history(
     return HistoryStore(folder).append(entries), len(entries)
 
 
-def read_history(
-    folder: Path, *, subject: str | None = None, metric: str | None = None
-) -> tuple[Entry, ...]:
+def read_history(folder: Path, *, subject: str | None = None, metric: str | None = None) -> tuple[Entry, ...]:
     """The entries of a subject, a metric, or all. Raises StoreError where there is no history, UsageError for
     a name that it lacks.
     """
     entries = HistoryStore(folder).entries()
     if not entries:
         raise StoreError(
-            "there is no history yet", where=str(folder), remedy="kvdyno run quickstart; kvdyno history add quickstart"
+            "there is no history yet",
+            where=str(folder),
+            remedy="kvdyno run quickstart; kvdyno history add quickstart",
         )
     for kind, name, known in (
         ("subject", subject, sorted({each.subject for each in entries})),
@@ -92,28 +98,29 @@ def _entries(recorded: Recorded, found: Analysis, *, revision: str | None) -> tu
     experiment = recorded.plan.experiment
     names = list(found.axis_names)
     shown = {(table.metric, table.phase) for table in experiment.tables}
-    by_place: dict[tuple[Any, ...], list[Record]] = {}
+    by_place: dict[_Place, list[Record]] = {}
     for record in records:
-        place = (label_of(record), *(record.point.axes.get(name) for name in names))
+        place = _Place(label_of(record), tuple(record.point.axes.get(name) for name in names))
         by_place.setdefault(place, []).append(record)
     anchors = _ratios(found, names)
     entries = []
     for row in found.estimates.to_dict("records"):
-        if not row["headline"] and (row["metric"], row["phase"]) not in shown:
+        judged = row["headline"] and row["metric"] == found.headline_metric
+        if not judged and (row["metric"], row["phase"]) not in shown:
             continue
         place = _place(row, names)
         mine = by_place.get(place, [])
         if not mine:
             continue
-        ratio = anchors.get((*place, row["metric"], row["phase"]), {})
+        ratio = anchors.get((place, row["metric"], row["phase"]), {})
         entries.append(
             Entry(
                 at=max(record.ended_at for record in mine),
                 host=mine[0].environment.host_id,
-                revision=subjects.revision(place[0]),
-                subject=split_version(place[0])[0],
+                revision=subjects.revision(place.label),
+                subject=split_version(place.label)[0],
                 suite=f"{experiment.name} {experiment.profile.name}",
-                point=mine[0].point.slug.removeprefix(f"{place[0]}."),
+                point=mine[0].point.slug.removeprefix(f"{place.label}."),
                 metric=row["metric"], phase=row["phase"], unit=row["unit"], value=row["median"],
                 low=_known(row["low"]), high=_known(row["high"]), n=int(row["n"]),
                 anchor=subjects.anchor(found.baseline) if ratio else "",
@@ -123,6 +130,13 @@ def _entries(recorded: Recorded, found: Analysis, *, revision: str | None) -> tu
             )
         )  # fmt: skip
     return tuple(entries)
+
+
+class _Place(NamedTuple):
+    """A point, by what analysis calls it."""
+
+    label: str
+    axes: tuple[AxisValue | None, ...]
 
 
 class _Subjects:
@@ -146,15 +160,16 @@ class _Subjects:
         return f"{baseline} {self._versions.get(baseline) or self._commit}"
 
 
-def _ratios(found: Analysis, names: Sequence[str]) -> Mapping[tuple[Any, ...], Mapping[str, Any]]:
+def _ratios(found: Analysis, names: Sequence[str]) -> Mapping[tuple[_Place, str, str], Mapping[Any, Any]]:
     """Ratios to the baseline, of all others, by label, axes, metric and phase."""
     table = found.ratios
     rows = table[(table["baseline"] == found.baseline) & (table["label"] != found.baseline)]
-    return {(*_place(row, names), row["metric"], row["phase"]): row for row in rows.to_dict("records")}
+    return {(_place(row, names), row["metric"], row["phase"]): row for row in rows.to_dict("records")}
 
 
-def _place(row: Mapping[Any, Any], names: Sequence[str]) -> tuple[Any, ...]:
-    return (row["label"], *(None if row[name] != row[name] else row[name] for name in names))  # NaN: no value
+def _place(row: Mapping[Any, Any], names: Sequence[str]) -> _Place:
+    values = (row[name] for name in names)
+    return _Place(row["label"], tuple(None if value != value else value for value in values))  # NaN: none
 
 
 def _known(value: Any) -> float | None:

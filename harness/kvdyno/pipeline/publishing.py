@@ -29,7 +29,9 @@ from .recorded import Recorded
 ACCEPTABLE = ("modified", "machines")
 
 #: Not one of the folders that hold other things.
-_NAME = re.compile(r"(?!(runs|sweeps|reports|papers|hosts|history)(/|$))[a-z0-9][a-z0-9-]*(/[a-z0-9][a-z0-9-]*)?")
+_NAME = re.compile(
+    r"(?!(runs|sweeps|reports|papers|hosts|history)(/|$))[a-z0-9][a-z0-9-]*(/[a-z0-9][a-z0-9-]*)?"
+)
 _GIB = 1 << 30
 SpecT = TypeVar("SpecT", TableSpec, ClaimSpec)
 

@@ -36,7 +36,8 @@ class Chapter:
 
 def write_page(standings: Sequence[Standing], *, out: Path) -> Path:
     """Write `out`/history.html and `out`/figures/. Raises StoreError if something cannot be written."""
-    folder = make_folder(out / "figures")
+    folder = out / "figures"
+    make_folder(folder)
     suites: dict[str, list[Chapter]] = {}
     for number, ((suite, metric), tracks) in enumerate(_grouped(standings)):
         stem = folder / f"history-{number}"
@@ -81,7 +82,11 @@ def _chapter(metric: str, tracks: Sequence[Standing], *, stem: Path) -> Chapter:
         host = tracks[0].track.host
         tracks_there = [each for each in tracks if each.track.host == host]
         table, unit = _table(tracks_there, ratios=False), tracks[0].track.unit
-        note = f"Values on host {host}." if len(tracks_there) == len(tracks) else f"Values on host {host}. {_ACROSS_HOSTS}"
+        note = (
+            f"Values on host {host}."
+            if len(tracks_there) == len(tracks)
+            else f"Values on host {host}. {_ACROSS_HOSTS}"
+        )
     binding = Binding(
         x="revision", series=("subject",), panels=("point",), label=metric_title(metric), unit=unit,
         reference=1.0 if unit == "ratio" else None,

@@ -1,7 +1,7 @@
 """Advice from counters: which rules fire on a run's facts, and the experiment that tests one.
 
-In the manner of RocksDB's Advisor: a rule has conditions, and suggests a change of options. Here every suggestion is
-a hypothesis that an experiment tests before anyone believes it.
+In the manner of RocksDB's Advisor: a rule has conditions, and suggests a change of options. Here every
+suggestion is a hypothesis that an experiment tests before anyone believes it.
 """
 
 from __future__ import annotations
@@ -43,32 +43,37 @@ def _holds(condition: Condition, value: float) -> bool:
     return condition.below is not None and value < condition.below
 
 
-def step_of(
-    option: OptionDescription, change: Change, *, current: AxisValue, scale: float
-) -> Step | None:
+def step_of(option: OptionDescription, change: Change, *, current: AxisValue, scale: float) -> Step | None:
     """What the change makes of an option that has the value `current` at the profile's scale.
 
     None where the option already has that value, or where its range ends, so that nothing would change.
     """
+    after: AxisValue
+    wanted: AxisValue
     if change.to is not None:
         wanted = parse_value(option, change.to)
         after = scale_value(option, wanted, scale=scale)
     elif isinstance(current, (bool, str)):
         return None
     else:
-        after = _multiplied(option, current, float(change.times or 1))
-        wanted = after / scale if option.scales and scale != 1 else after
-        wanted = round(wanted) if option.type not in ("real", "seconds") else wanted
+        multiple = _multiplied(option, current, float(change.times or 1))
+        scaled = multiple / scale if option.scales else multiple
+        after, wanted = multiple, _whole(option, scaled)
     if after == current:
         return None
     return Step(option.name, display_value(option, current), display_value(option, after), value_text(wanted))
 
 
-def _multiplied(option: OptionDescription, current: float, times: float) -> AxisValue:
+def _multiplied(option: OptionDescription, current: float, times: float) -> float:
     """The multiple, within the option's range."""
     value = current * times
     value = value if option.min is None else max(value, option.min)
     value = value if option.max is None else min(value, option.max)
+    return _whole(option, value)
+
+
+def _whole(option: OptionDescription, value: float) -> float:
+    """As the option's type has it."""
     return value if option.type in ("real", "seconds") else round(value)
 
 

@@ -59,7 +59,11 @@ def test_advice_has_evidence_and_an_experiment_that_runs(checkout: Checkout, adv
 
 def test_a_rule_that_is_wrong_is_named_with_its_line(checkout: Checkout, advised: Path) -> None:
     checkout.kvdyno("run", "tiny", "--uncapped", "--engines", "memory")
-    advised.write_text(RULES.replace("persist:", "persit:", 1).replace("sum: [operations], below", "sum: [option.kept], below"))
+    advised.write_text(
+        RULES.replace("persist:", "persit:", 1).replace(
+            "sum: [operations], below", "sum: [option.kept], below"
+        )
+    )
     answer = checkout.kvdyno("advise", "memory.a")
     assert answer.status == 3
     assert "did you mean 'persist'" in answer.err or "persist" in answer.err

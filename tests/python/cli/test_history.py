@@ -33,7 +33,9 @@ def test_a_sweep_is_added_once_and_shown(measured: Checkout, folder: str) -> Non
 
 
 def test_the_table_fits_a_terminal(measured: Checkout, folder: str) -> None:
-    measured.kvdyno("history", "add", "tiny", "--uncapped", "--history", folder, "--revision", "0123456789abcdef")
+    measured.kvdyno(
+        "history", "add", "tiny", "--uncapped", "--history", folder, "--revision", "0123456789abcdef"
+    )
     shown = measured.kvdyno("history", "show", "--history", folder, "--subject", "noop")
     assert max(map(len, shown.out.splitlines())) <= 80
     assert "tiny quick, throughput, host" in shown.out

@@ -42,7 +42,9 @@ def test_a_report_of_rocksdb_has_a_track_per_test_and_metric() -> None:
 def test_a_report_survives_the_way_out_and_back() -> None:
     entries = imported(REPORT)
     again = imported(export_text(entries, form="rocksdb"))
-    assert {(e.metric, e.revision, e.value) for e in again} == {(e.metric, e.revision, e.value) for e in entries}
+    assert {(e.metric, e.revision, e.value) for e in again} == {
+        (e.metric, e.revision, e.value) for e in entries
+    }
 
 
 def test_bencher_needs_a_revision() -> None:
@@ -50,7 +52,13 @@ def test_bencher_needs_a_revision() -> None:
     with pytest.raises(StoreError, match="which revision"):
         imported(text)
     (found,) = imported(text, revision="v1")
-    assert (found.point, found.metric, found.value, found.low, found.high) == ("get", "latency", 88.0, 87.4, 88.9)
+    assert (found.point, found.metric, found.value, found.low, found.high) == (
+        "get",
+        "latency",
+        88.0,
+        87.4,
+        88.9,
+    )
 
 
 @pytest.mark.parametrize("form", ["bencher", "github"])

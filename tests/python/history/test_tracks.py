@@ -12,7 +12,16 @@ from kvdyno.model.history import Entry
 
 def entry(day: int, value: float, **fields: Any) -> Entry:
     known = {"host": "h", "subject": "chunkstore", "suite": "s quick", "point": "c", "metric": "throughput"}
-    return Entry(**{"at": f"2026-11-{day:02}", "revision": f"r{day}", "unit": "op/s", "value": value, **known, **fields})
+    return Entry(
+        **{
+            "at": f"2026-11-{day:02}",
+            "revision": f"r{day}",
+            "unit": "op/s",
+            "value": value,
+            **known,
+            **fields,
+        }
+    )
 
 
 def test_a_step_is_over_the_one_before_and_a_drift_over_the_first() -> None:
@@ -50,7 +59,10 @@ def test_ratios_to_the_same_anchor_cancel_the_day() -> None:
 
 
 def test_another_anchor_is_no_anchor() -> None:
-    changed = [entry(1, 100.0, anchor="rocksdb 10", ratio=2.0), entry(2, 50.0, anchor="rocksdb 11", ratio=2.0)]
+    changed = [
+        entry(1, 100.0, anchor="rocksdb 10", ratio=2.0),
+        entry(2, 50.0, anchor="rocksdb 11", ratio=2.0),
+    ]
     (standing,) = standings(changed)
     assert not standing.anchored
     assert standing.step == pytest.approx(0.5)

@@ -12,7 +12,9 @@ import kvdyno
 
 #: The command line registers its commands by importing modules.
 PACKAGES = [
-    info.name for info in pkgutil.walk_packages(kvdyno.__path__, "kvdyno.") if info.ispkg and info.name != "kvdyno.cli"
+    info.name
+    for info in pkgutil.walk_packages(kvdyno.__path__, "kvdyno.")
+    if info.ispkg and info.name != "kvdyno.cli"
 ]
 
 
@@ -21,5 +23,7 @@ def test_no_module_hides_an_export(name: str) -> None:
     package = importlib.import_module(name)
     for info in pkgutil.iter_modules(package.__path__):
         importlib.import_module(f"{name}.{info.name}")
-    hidden = [each for each in getattr(package, "__all__", ()) if isinstance(getattr(package, each), ModuleType)]
+    hidden = [
+        each for each in getattr(package, "__all__", ()) if isinstance(getattr(package, each), ModuleType)
+    ]
     assert not hidden

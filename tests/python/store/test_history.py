@@ -62,7 +62,9 @@ def test_a_damaged_line_is_named(tmp_path: Path, line: str, expected: str) -> No
     assert refused.value.where == f"{tmp_path / 'h.jsonl'}:2"
 
 
-def test_nothing_is_added_where_the_end_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_added_where_the_end_cannot_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     store = HistoryStore(tmp_path)
     store.append([ENTRY])
     before = (tmp_path / "h.jsonl").read_bytes()

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from kvdyno.model.advice import Change, Condition, Promise, Rule
+from kvdyno.model.document import read_document
 from kvdyno.model.engine import OptionDescription
 from kvdyno.model.project import Project
 from kvdyno.model.reading import read_form
-from kvdyno.model.document import read_document
 from kvdyno.spec.advice import AdviceForm
 from kvdyno.tuning.advice import experiment_of, judge_rule, step_of, value_of
 
@@ -21,7 +21,9 @@ SHIPPED = [
     for path in sorted(ADAPTERS.glob("*/advice.yaml"))
     for rule in read_form(read_document(path), AdviceForm).rules
 ]
-SIZE = OptionDescription(name="size", type="bytes", default="4MiB", scales=True, min=1 << 10, max=1 << 40, effect="")
+SIZE = OptionDescription(
+    name="size", type="bytes", default="4MiB", scales=True, min=1 << 10, max=1 << 40, effect=""
+)
 
 
 def rule_of(form: Any) -> Rule:
@@ -33,7 +35,9 @@ def rule_of(form: Any) -> Rule:
 
 
 @pytest.mark.parametrize(("engine", "name", "form"), SHIPPED, ids=[f"{e}-{n}" for e, n, _ in SHIPPED])
-def test_a_rule_fires_on_its_problem_and_is_silent_on_a_healthy_run(engine: str, name: str, form: Any) -> None:
+def test_a_rule_fires_on_its_problem_and_is_silent_on_a_healthy_run(
+    engine: str, name: str, form: Any
+) -> None:
     rule = rule_of(form)
     assert judge_rule(rule, rule.fires)
     assert judge_rule(rule, rule.silent) is None
@@ -74,7 +78,8 @@ def test_the_experiment_has_both_and_a_claim() -> None:
     rule = rule_of(SHIPPED[0][2])
     finding = judge_rule(rule, rule.fires)
     step = step_of(SIZE, Change(times=2), current=4 << 20, scale=1)
-    assert finding and step
+    assert finding
+    assert step
     document = experiment_of(
         finding, [step], title="t", engine={"engine": "e", "preset": "p", "options": {"other": "1"}},
         grid={"workload": ["a"]}, shared={"cap": "2GiB"},
