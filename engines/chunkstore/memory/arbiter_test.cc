@@ -202,7 +202,7 @@ TEST(Arbiter, GetsThatAreSpreadOverChunksGetRowsAtOnce) {
   EXPECT_GT(fitting.shares().munks.bytes, kTotal / 2) << "data that fit are munks";
   Arbiter fixed(kTotal, kTooMuch, {{kTotal / 2, false}, kAdaptive, kAdaptive});
   fixed.Spread(true, kTotal);
-  EXPECT_EQ(fixed.shares().munks.bytes, kTotal / 2) << "as the option says";
+  EXPECT_EQ(fixed.shares().munks.bytes, kTotal / 2) << "as the option sets it";
 }
 
 TEST(Arbiter, BoundsHoldWhateverIsSeen) {

@@ -39,7 +39,8 @@ class BlockCache {
   Handle Insert(uint64_t segment, uint64_t offset, std::string_view bytes);
 
   bool Holds(uint64_t segment, uint64_t offset) const;  // which is no use of it
-  // A block that will not be read again makes room, unless a handle holds it.
+  // A block that will not be read again makes room, at once if it shares a slab, unless a handle
+  // holds it.
   void Forget(uint64_t segment, uint64_t offset);
 
   void SetCapacity(size_t bytes);  // shrinks at once

@@ -294,6 +294,12 @@ TEST(BlockCache, ForgetsWhatWillNotBeReadAgain) {
   EXPECT_FALSE(cache.Lookup(1, 0));
   EXPECT_TRUE(cache.Holds(1, 4096));
   EXPECT_EQ(cache.Insert(1, 0, "again").bytes(), "again");
+  // A large block has a slab of its size, which no larger one may get.
+  (void)cache.Insert(2, 0, std::string(6'000, 'a'));
+  cache.Forget(2, 0);
+  const std::string larger(9'000, 'b');
+  EXPECT_EQ(cache.Insert(2, 8192, larger).bytes(), larger);
+  EXPECT_EQ(cache.Lookup(2, 8192).bytes(), larger);
 }
 
 }  // namespace

@@ -74,6 +74,10 @@ void BlockCache::Shard::Forget(uint64_t hash, uint64_t segment, uint64_t offset)
   if (at >= table_.size()) return;
   BlockFrame* frame = table_[at].frame;
   if (frame->pins.load(std::memory_order_acquire) > 0) return;
+  if (frame->slab->size_class == 0) {  // of its own size: the hand takes it with its slab
+    frame->referenced = false;
+    return;
+  }
   Unlink(frame);
   Release(frame);
 }

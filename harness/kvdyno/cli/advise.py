@@ -32,7 +32,7 @@ def advise(
     """Say what stored runs' counters suggest about options, with the evidence.
 
     Every suggestion is a hypothesis. An experiment file beside it puts the advised options beside the run's
-    own; `kvdyno run` measures it, and its claim says whether following the advice helps.
+    own; `kvdyno run` measures it, and its claim shows whether following the advice helps.
 
     Example: `kvdyno advise rocksdb.p`
     """

@@ -51,7 +51,7 @@ _NAMED = re.compile(r"(?P<subject>[^/]+)/(?P<suite>[^/]+)/(?P<point>[^/]+)/(?P<m
 def import_text(text: str, *, name: str, host: str, at: str, revision: str | None) -> tuple[Entry, ...]:
     """The entries of a file called `name`, of whichever format it is.
 
-    `host` is what they are said to come from. `at` and `revision` are of files that have none of their own.
+    `host` names the machine that measured. `at` and `revision` complete files that have none of their own.
     Raises StoreError for a file of none of the formats, for a damaged one, and where a revision is needed.
     """
     found = _Imported(name, host=host, at=at, revision=revision)

@@ -12,8 +12,8 @@ from kvdyno.model.history import Entry, Standing, Track
 
 
 def ordered(entries: Iterable[Entry]) -> dict[Track, tuple[Entry, ...]]:
-    """Every track's entries by time, in the order in which tracks appear. Of a revision that was measured
-    again, the latest entry counts, at the place of its first.
+    """Every track's entries by time, in the order in which tracks appear. The latest entry of a revision
+    counts, at the place of its first.
     """
     found: dict[Track, dict[str, Entry]] = {}
     for entry in sorted(entries, key=lambda each: each.at):

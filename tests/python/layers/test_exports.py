@@ -1,4 +1,4 @@
-"""What a package exports is what its name says: no module of the same name takes its place."""
+"""What a package exports is what it names: no module of the same name takes its place."""
 
 from __future__ import annotations
 
