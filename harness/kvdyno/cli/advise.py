@@ -67,7 +67,7 @@ def _page(found: pipeline.PointAdvice) -> None:
             hanging(console, "  set", harmless(f"{step.option}: {step.after} (was {step.before})"))
         hanging(console, "  expect", harmless(f"{_expected(each)}. {rule.why}"))
         again = f"kvdyno run {relative(each.experiment)} --profile {found.profile}"
-        hanging(console, "  test it", Text(again))
+        console.print(f"  test it {again}", soft_wrap=True)
 
 
 def _evidence(evidence: Evidence) -> str:
@@ -78,12 +78,13 @@ def _evidence(evidence: Evidence) -> str:
 
 def _expected(advice: pipeline.Advice) -> str:
     expect = advice.finding.rule.expect
+    known = (("at least", "no less", expect.at_least), ("at most", "no more", expect.at_most))
     bounds = [
-        f"{words} {bound:g} times"
-        for words, bound in (("at least", expect.at_least), ("at most", expect.at_most))
+        f"{equal} than it was" if bound == 1 else f"{words} {bound:g} times what it was"
+        for words, equal, bound in known
         if bound is not None
     ]
-    return f"{expect.metric} {' and '.join(bounds)} what it was"
+    return f"{expect.metric} {' and '.join(bounds)}"
 
 
 def _document(found: pipeline.PointAdvice) -> dict[str, Any]:

