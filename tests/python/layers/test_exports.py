@@ -1,9 +1,11 @@
-"""What a package exports is what it names: no module of the same name takes its place."""
+"""Packages: all are installed, and what one exports is hidden by no module of the same name."""
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
+import tomllib
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -27,3 +29,10 @@ def test_no_module_hides_an_export(name: str) -> None:
         each for each in getattr(package, "__all__", ()) if isinstance(getattr(package, each), ModuleType)
     ]
     assert not hidden
+
+
+def test_every_package_is_installed() -> None:
+    """A package that pyproject.toml lacks is there in a checkout alone, not in an image."""
+    listed = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())
+    packages = {info.name for info in pkgutil.walk_packages(kvdyno.__path__, "kvdyno.") if info.ispkg}
+    assert set(listed["tool"]["setuptools"]["packages"]) == {"kvdyno", "plots", *packages}
