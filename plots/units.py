@@ -58,6 +58,11 @@ def scale_for(magnitude: float, unit: str) -> tuple[float, str]:
     return size, f"{prefix}{unit}" if over == "op" else f"{prefix} {unit}".strip()
 
 
+def change_text(ratio: float | None) -> str:
+    """A ratio as a change: 1.031 → "+3.1 %"; "–" for none."""
+    return "–" if ratio is None else f"{100 * (ratio - 1):+.1f} %"
+
+
 def status_text(status: str) -> str:
     """How a run ended, in words: "out_of_memory" → "out of memory"."""
     return status.replace("_", " ")

@@ -332,6 +332,34 @@ TEST_F(UpkeepTest, WorksWithoutCaches) {
   }
 }
 
+// Data of more than all caches: a part of the chunks as munks, or the rows that are read most.
+TEST_F(UpkeepTest, GetsThatAreSpreadGetRowsAndOthersMunks) {
+  constexpr int kRows = 16'000;
+  for (const bool spread : {true, false}) {
+    Open();
+    PutMany(0, kRows, 1000);
+    ASSERT_TRUE(IsOk(store_->Compact()));
+    for (int round = 0; round < 40; ++round) {
+      // All alike, or nearly all in a sixteenth of the chunks.
+      for (int i = 0; i < kRows; ++i) {
+        const int key = spread || i % 32 == 0 ? i : i % (kRows / 16);
+        ASSERT_EQ(Get(KeyOf(key)), rows_[KeyOf(key)]);
+      }
+      ASSERT_TRUE(IsOk(store_->Flush()));
+    }
+    ASSERT_GT(Stat("munk_loads"), 0);
+    if (spread) {
+      EXPECT_GT(Stat("row_cache_bytes"), 4 * Stat("munk_bytes"));
+      EXPECT_GT(Stat("munk_evictions"), 0);
+    } else {
+      EXPECT_GT(Stat("munk_bytes"), Stat("row_cache_bytes"));
+    }
+    store_.reset();
+    ASSERT_TRUE(IsOk(Store::Destroy(options_, kDirectory)));
+    rows_.clear();
+  }
+}
+
 TEST_F(UpkeepTest, CachesServeWhatWasRead) {
   options_.munk_cache_size = 0;
   Open();

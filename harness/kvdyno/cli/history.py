@@ -15,7 +15,7 @@ from kvdyno.errors import UsageError
 from kvdyno.history import Format, export_text, standings
 from kvdyno.model.history import Entry, Standing
 from kvdyno.model.project import Project
-from plots.units import quantity, three_digits
+from plots.units import change_text, quantity
 
 from .app import (
     BuildsOfOption,
@@ -180,9 +180,11 @@ def _page(tracks: Sequence[Standing]) -> None:
     table = plain_table("subject", "point", "revision", ">latest", ">step", ">drift", ">n", gap=1)
     for each in tracks:
         names = (each.track.subject, each.track.point, each.latest.revision[:_REVISION])
-        step = Text(_percent(each.step), "bold" if each.apart else "")
-        drift, number = _percent(each.drift), str(len(each.entries))
-        table.add_row(*map(harmless, names), _value(each.latest), step, drift, number)
+        step = Text(change_text(each.step), "bold" if each.apart else "")
+        drift, number = change_text(each.drift), str(len(each.entries))
+        table.add_row(
+            *map(harmless, names), quantity(each.latest.value, each.latest.unit), step, drift, number
+        )
     console.print(table)
 
 
@@ -218,14 +220,6 @@ def _grouped(found: Iterable[Standing]) -> dict[tuple[str, str, str], list[Stand
     for each in found:
         groups.setdefault((each.track.suite, each.track.metric, each.track.host), []).append(each)
     return groups
-
-
-def _value(entry: Entry) -> str:
-    return three_digits(entry.value) if entry.unit in ("", "ratio") else quantity(entry.value, entry.unit)
-
-
-def _percent(ratio: float | None) -> str:
-    return "–" if ratio is None else f"{100 * (ratio - 1):+.1f}%"
 
 
 def _document(standing: Standing) -> dict[str, Any]:

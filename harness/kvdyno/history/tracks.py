@@ -51,7 +51,7 @@ def _interval(entry: Entry, anchored: bool) -> tuple[float | None, float | None]
 
 
 def _apart(one: tuple[float | None, float | None], other: tuple[float | None, float | None]) -> bool:
-    if None in one or None in other:
-        return False
     (low, high), (others_low, others_high) = one, other
-    return bool(high < others_low or others_high < low)  # type: ignore[operator]
+    if low is None or high is None or others_low is None or others_high is None:
+        return False
+    return high < others_low or others_high < low

@@ -13,7 +13,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 import plots
 from kvdyno.model.history import Standing
 from plots import Binding, revisions
-from plots.units import quantity, three_digits
+from plots.units import change_text, quantity
 
 from . import looks
 from .files import make_folder, write_text
@@ -49,20 +49,14 @@ def write_page(standings: Sequence[Standing], *, out: Path) -> Path:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals.update(quantity=quantity, number=three_digits, percent=percent_text)
+    environment.globals.update(quantity=quantity, percent=change_text)
     text = environment.get_template("history.html.j2").render(
         suites=suites,
         hosts=sorted({each.track.host for each in standings}),
         entries=sum(len(each.entries) for each in standings),
-        across=_ACROSS_HOSTS,
         colour_rules=looks.colour_rules(),
     )
     return write_text(out / "history.html", text)
-
-
-def percent_text(ratio: float | None) -> str:
-    """A ratio as a change: "+3.1 %"; "–" for none."""
-    return "–" if ratio is None else f"{100 * (ratio - 1):+.1f} %"
 
 
 def _grouped(standings: Iterable[Standing]) -> Iterator[tuple[tuple[str, str], list[Standing]]]:

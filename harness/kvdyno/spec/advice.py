@@ -21,15 +21,11 @@ FILE = "advice.yaml"
 _OPTION = "option."
 
 
-class ConditionForm(Form):
+class ConditionForm(Condition):
     """An item of `when`."""
 
-    meaning: str
     sum: Words
     over: Words = ()
-    times: float = 1
-    above: float | None = None
-    below: float | None = None
 
     @model_validator(mode="after")
     def _one_bound(self) -> ConditionForm:
@@ -38,7 +34,7 @@ class ConditionForm(Form):
         return self
 
 
-class ChangeForm(Form):
+class ChangeForm(Change):
     """A value of `change`: a factor, or a value at paper scale."""
 
     times: Annotated[float, Field(gt=0)] | None = None
@@ -51,13 +47,8 @@ class ChangeForm(Form):
         return self
 
 
-class PromiseForm(Form):
+class PromiseForm(Promise):
     """`expect`: bounds of the advised run's metric over the run's before."""
-
-    metric: str
-    phase: str = "run"
-    at_least: float | None = None
-    at_most: float | None = None
 
     @model_validator(mode="after")
     def _bounds(self) -> PromiseForm:
@@ -66,18 +57,13 @@ class PromiseForm(Form):
         return self
 
 
-class RuleForm(Form):
+class RuleForm(Rule):
     """An item of `rules`."""
 
     id: Id
-    problem: str
-    phase: str = "measure"
     when: Annotated[tuple[ConditionForm, ...], Field(min_length=1)]
     change: Annotated[Mapping[str, ChangeForm], Field(min_length=1)]
     expect: PromiseForm
-    why: str
-    fires: Mapping[str, float]
-    silent: Mapping[str, float]
 
 
 class AdviceForm(Form):
@@ -94,38 +80,27 @@ def load_rules(engine: Engine, *, project: Project) -> tuple[Rule, ...]:
     document = read_document(path)
     form = read_form(document, AdviceForm)
     mistakes = Mistakes(document)
-    known = [option.name for option in engine.description.options]
     for number, rule in enumerate(form.rules):
         for name, change in rule.change.items():
-            option = engine.description.option(name)
-            place = ("rules", number, "change", name)
-            if option is None:
-                mistakes.add(place, unknown(f"option of {engine.name}", name, known))
-            elif change.to is not None:
-                try:
-                    parse_value(option, change.to)
-                except ValueError as error:
-                    mistakes.add(place, str(error))
+            if problem := _problem(engine, name, change):
+                mistakes.add(("rules", number, "change", name), problem)
         for where, condition in enumerate(rule.when):
             for fact in (*condition.sum, *condition.over):
-                if fact.startswith(_OPTION) and fact.removeprefix(_OPTION) not in known:
-                    name = fact.removeprefix(_OPTION)
-                    mistakes.add(
-                        ("rules", number, "when", where), unknown(f"option of {engine.name}", name, known)
-                    )
+                name = fact.removeprefix(_OPTION)
+                if fact != name and (problem := _problem(engine, name, Change())):
+                    mistakes.add(("rules", number, "when", where), problem)
     mistakes.check()
-    return tuple(_rule(each) for each in form.rules)
+    return form.rules
 
 
-def _rule(form: RuleForm) -> Rule:
-    return Rule(
-        id=form.id,
-        problem=form.problem,
-        phase=form.phase,
-        when=tuple(Condition(**each.model_dump()) for each in form.when),
-        change={name: Change(**each.model_dump()) for name, each in form.change.items()},
-        expect=Promise(**form.expect.model_dump()),
-        why=form.why,
-        fires=form.fires,
-        silent=form.silent,
-    )
+def _problem(engine: Engine, name: str, change: Change) -> str | None:
+    """What is wrong with an option's name, or with the value that it should get."""
+    option = engine.description.option(name)
+    if option is None:
+        return unknown(f"option of {engine.name}", name, [o.name for o in engine.description.options])
+    try:
+        if change.to is not None:
+            parse_value(option, change.to)
+    except ValueError as error:
+        return str(error)
+    return None

@@ -45,9 +45,9 @@ def test_the_table_fits_a_terminal(measured: Checkout, folder: str) -> None:
 def test_a_page_draws_every_track(measured: Checkout, folder: str) -> None:
     for revision in ("v1", "v2", "v3"):
         measured.kvdyno("history", "add", "tiny", "--uncapped", "--history", folder, "--revision", revision)
-    told = measured.kvdyno("history", "report", "--history", folder)
-    assert told.status == 0, told.err
-    page = (measured.root / told.out.strip()).read_text()
+    answer = measured.kvdyno("history", "report", "--history", folder)
+    assert answer.status == 0, answer.err
+    page = (measured.root / answer.out.strip()).read_text()
     assert page.count("<svg") == 1
     assert "<code>v3</code>" in page
     assert "tiny quick" in page
@@ -62,8 +62,8 @@ def test_another_tools_file_goes_in_and_out(checkout: Checkout, folder: str, tmp
     assert "--revision" in refused.err
     assert "1 added" in checkout.kvdyno(*words, "--revision", "v1", "--host", "bench-1").out
     out = tmp_path / "out.json"
-    told = checkout.kvdyno("history", "export", "--format", "bencher", "-o", str(out), "--history", folder)
-    assert told.status == 0, told.err
+    answer = checkout.kvdyno("history", "export", "--format", "bencher", "-o", str(out), "--history", folder)
+    assert answer.status == 0, answer.err
     assert json.loads(out.read_text()) == {
         "bench/bench/get": {"get": {"value": 3.5, "lower_value": 3.0, "upper_value": 4.0}}
     }

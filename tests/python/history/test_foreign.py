@@ -7,7 +7,7 @@ import json
 import pytest
 
 from kvdyno.errors import StoreError
-from kvdyno.history import export_text, import_text
+from kvdyno.history import Format, export_text, import_text
 from kvdyno.model.history import Entry
 
 #: The columns and comments of tools/benchmark.sh; two versions of one test, one cell without a number.
@@ -62,12 +62,12 @@ def test_bencher_needs_a_revision() -> None:
 
 
 @pytest.mark.parametrize("form", ["bencher", "github"])
-def test_own_names_survive_the_way_out_and_back(form: str) -> None:
+def test_own_names_survive_the_way_out_and_back(form: Format) -> None:
     entry = Entry(
         at="2026-11-22", host="h", revision="r", subject="chunkstore", suite="s quick", point="c.512MiB.t2",
         metric="read.latency.p99", phase="measure", unit="ns", value=100.0, low=90.0, high=110.0, n=5,
     )  # fmt: skip
-    (again,) = imported(export_text([entry], form=form), revision="r")  # type: ignore[arg-type]
+    (again,) = imported(export_text([entry], form=form), revision="r")
     assert (again.subject, again.suite, again.point, again.metric) == (
         entry.subject, entry.suite, entry.point, entry.metric,
     )  # fmt: skip

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from kvdyno.model.advice import Change, Condition, Promise, Rule
+from kvdyno.model.advice import Change, Condition, Rule
 from kvdyno.model.document import read_document
 from kvdyno.model.engine import OptionDescription
 from kvdyno.model.project import Project
@@ -26,19 +25,10 @@ SIZE = OptionDescription(
 )
 
 
-def rule_of(form: Any) -> Rule:
-    return Rule(
-        id=form.id, problem=form.problem, when=tuple(Condition(**c.model_dump()) for c in form.when),
-        change={name: Change(**c.model_dump()) for name, c in form.change.items()},
-        expect=Promise(**form.expect.model_dump()), why=form.why, fires=form.fires, silent=form.silent,
-    )  # fmt: skip
-
-
-@pytest.mark.parametrize(("engine", "name", "form"), SHIPPED, ids=[f"{e}-{n}" for e, n, _ in SHIPPED])
+@pytest.mark.parametrize(("engine", "name", "rule"), SHIPPED, ids=[f"{e}-{n}" for e, n, _ in SHIPPED])
 def test_a_rule_fires_on_its_problem_and_is_silent_on_a_healthy_run(
-    engine: str, name: str, form: Any
+    engine: str, name: str, rule: Rule
 ) -> None:
-    rule = rule_of(form)
     assert judge_rule(rule, rule.fires)
     assert judge_rule(rule, rule.silent) is None
     for condition in rule.when:
@@ -75,7 +65,7 @@ def test_a_step_that_changes_nothing_is_none() -> None:
 
 
 def test_the_experiment_has_both_and_a_claim() -> None:
-    rule = rule_of(SHIPPED[0][2])
+    rule = SHIPPED[0][2]
     finding = judge_rule(rule, rule.fires)
     step = step_of(SIZE, Change(times=2), current=4 << 20, scale=1)
     assert finding
