@@ -37,7 +37,9 @@ def host(tmp_path: Path) -> Path:
 def config(host: Path) -> Path:
     folder = host / "copied"
     subprocess.run(
-        [SCRIPT, folder, "bookworm"], env={**os.environ, "APT_CONFIG": str(host / "apt.conf")}, check=True
+        [SCRIPT, folder, "bookworm"],
+        env={**os.environ, "APT_CONFIG": str(host / "apt.conf"), "CARGO_HOME": str(host / "cargo")},
+        check=True,
     )
     return folder / "etc"
 
@@ -65,4 +67,12 @@ def test_an_authority_of_this_machine_is_where_no_package_writes(host: Path) -> 
         pytest.skip("this machine has no certificate authorities")
     etc = config(host)
     assert not (etc / "ssl").exists()
-    assert "cert = /etc/kvdyno-host/ca-certificates.crt" in (etc / "pip.conf").read_text()
+    authorities = "/etc/kvdyno-host/ca-certificates.crt"
+    assert f"cert = {authorities}" in (etc / "pip.conf").read_text()
+    assert f'cainfo = "{authorities}"' in (etc.parent / ".cargo/config.toml").read_text()
+
+
+def test_cargo_finds_this_machines_registry(host: Path) -> None:
+    (host / "cargo").mkdir()
+    (host / "cargo/config.toml").write_text('[registries.mirror]\nindex = "https://mirror.example"\n')
+    assert "mirror.example" in (config(host).parent / "root/.cargo/config.toml").read_text()
