@@ -20,6 +20,9 @@ constexpr uint64_t kLoadBytes = uint64_t{16} << 20;  // a round, so that no flus
 constexpr uint64_t kFewGets = 16;  // of a chunk, lately: what so few show is chance
 constexpr double kSpread = 0.33;   // of the misses that chunks read alike would have
 constexpr double kBetter = 2;      // how much hotter a newcomer must be than what it displaces
+// Of a munk's settled bytes, what writes may add before it is rebalanced: a rebalance copies it all.
+constexpr double kLeastGrowth = 0.125;
+constexpr double kMostGrowth = 0.5;
 
 uint32_t Reads(const Chunk& chunk) {
   return chunk.heat.reads.load(std::memory_order_relaxed) +
@@ -31,18 +34,13 @@ double HeatOf(const Chunk& chunk, uint64_t bytes) {
   return static_cast<double>(Reads(chunk)) / static_cast<double>(std::max<uint64_t>(bytes, 1));
 }
 
-// A munk's bytes when it is due to be rebalanced, for it grows by writes up to that. Counting
-// these, munks do not drive each other out only to be loaded again.
-uint64_t PeakBytes(uint64_t settled) { return settled + settled / 2; }
+uint64_t SettledBytes(const Munk& munk) {
+  const uint64_t memory = munk.memory();
+  return memory - std::min<uint64_t>(memory, munk.appended_memory());
+}
 
 // One that is hardly written to is not expected to grow; an empty list takes some bytes too.
 bool Grows(const Munk& munk) { return munk.appended_memory() > 4096 + munk.memory() / 64; }
-
-uint64_t PeakBytes(const Munk& munk) {
-  const uint64_t memory = munk.memory();
-  if (!Grows(munk)) return memory;
-  return std::max(memory, PeakBytes(memory - std::min<uint64_t>(memory, munk.appended_memory())));
-}
 
 // Size of the munk that a chunk would get: entries cost some bytes beyond key and value. Most of a
 // log are newer versions of what the table has.
@@ -169,7 +167,31 @@ uint64_t MunkKeeper::BytesOfAll() const {
 }
 
 uint64_t MunkKeeper::BytesOf(const Chunk& chunk) const {
-  return chunk.munk() != nullptr ? chunk.munk()->memory() : ExpectedBytes(chunk);
+  return chunk.munk() != nullptr ? SettledBytes(*chunk.munk()) : ExpectedBytes(chunk);
+}
+
+uint64_t MunkKeeper::PeakBytes(uint64_t settled) const {
+  if (all_fit_) return settled;
+  return settled + static_cast<uint64_t>(growth_ * static_cast<double>(settled));
+}
+
+uint64_t MunkKeeper::PeakBytes(const Munk& munk) const {
+  return Grows(munk) ? std::max<uint64_t>(munk.memory(), PeakBytes(SettledBytes(munk)))
+                     : munk.memory();
+}
+
+// A rebalance copies what is in memory; a chunk without a munk reads from disk. So munks grow less
+// where room is short, and where all fit but for what was appended, each is rebalanced.
+void MunkKeeper::ChooseGrowth() {
+  uint64_t memory = 0;
+  for (const Chunk* chunk : state_.map().chunks()) {
+    if (chunk->munk() != nullptr) memory += chunk->munk()->memory();
+  }
+  const auto all = static_cast<double>(std::max<uint64_t>(BytesOfAll(), 1));
+  const double left = static_cast<double>(capacity_) / all - 1;
+  all_fit_ = left >= 1.0 / Arbiter::kSpareShare;
+  growth_ = std::clamp(left, kLeastGrowth, kMostGrowth);
+  if (all_fit_ && memory > capacity_) growth_ = 0;
 }
 
 bool MunkKeeper::ReadsAreSpread(uint64_t bytes) const {
@@ -260,9 +282,10 @@ void MunkKeeper::EvictColdest(Survey* munks) {
 
 MunkKeeper::Survey MunkKeeper::Fit() {
   Survey munks;
+  ChooseGrowth();
   for (Chunk* chunk : state_.map().chunks()) {
     if (Munk* munk = chunk->munk(); munk != nullptr) {
-      if (policy_.AppendedEnough(*munk)) {
+      if (policy_.AppendedEnough(*munk, growth_)) {
         if (Reads(*chunk) < kWarm) {
           Evict(chunk);
           continue;
@@ -290,7 +313,7 @@ bool MunkKeeper::Keep() {
   if (stopped_()) return false;
   // Sizes are estimates, and some munks grow: without room to spare they would be evicted and
   // loaded in turn.
-  const uint64_t spare = capacity_ / (munks.grow ? 8 : Arbiter::kSpareShare);
+  const uint64_t spare = all_fit_ ? 0 : capacity_ / (munks.grow ? 8 : Arbiter::kSpareShare);
   const uint64_t room = capacity_ - spare;
   std::sort(munks.wanted.begin(), munks.wanted.end(), std::greater<>());
   std::vector<Chunk*> chosen;
@@ -299,7 +322,7 @@ bool MunkKeeper::Keep() {
     const uint64_t expected = ExpectedBytes(*chunk);
     const uint64_t needed = munks.grow ? PeakBytes(expected) : expected;
     if (chosen_bytes >= kLoadBytes) break;
-    if (needed > room / 2) continue;
+    if (needed > room / 2 && !all_fit_) continue;
     while (munks.bytes + needed > room && munks.coldest < munks.held.size() &&
            Reads(*chunk) >= kWarm && munks.held[munks.coldest].first * kBetter < heat) {
       EvictColdest(&munks);

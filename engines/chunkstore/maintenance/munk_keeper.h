@@ -20,8 +20,9 @@ class MunkKeeper {
   MunkKeeper(State* state, const Policy* policy, std::function<bool()> stopped)
       : state_(*state), policy_(*policy), stopped_(std::move(stopped)) {}
 
-  uint64_t BytesOfAll() const;                 // that munks of all chunks would take
-  uint64_t BytesOf(const Chunk& chunk) const;  // that its munk takes, or would take
+  // Bytes that munks of all chunks, or of one, take or would take, but for what was appended.
+  uint64_t BytesOfAll() const;
+  uint64_t BytesOf(const Chunk& chunk) const;
   // Whether so many bytes of munks would answer few more gets than their part of the data, whichever
   // chunks they hold. False where scans are most of the reads.
   bool ReadsAreSpread(uint64_t bytes) const;
@@ -51,6 +52,12 @@ class MunkKeeper {
     size_t coldest = 0;                                   // in held: those before were evicted
   };
   Survey Fit();
+  void ChooseGrowth();
+  // A munk's bytes when it is due to be rebalanced, for it grows by writes up to that. Counting
+  // these, munks do not drive each other out only to be loaded again. Where all fit they do not, and
+  // it is what they take now.
+  uint64_t PeakBytes(uint64_t settled) const;
+  uint64_t PeakBytes(const Munk& munk) const;
   void EvictColdest(Survey* munks);
   bool LoadSome(std::vector<Chunk*> chunks);
   Status Load(Chunk* chunk, const ReadAhead& ahead);
@@ -67,6 +74,8 @@ class MunkKeeper {
   const Policy& policy_;
   std::function<bool()> stopped_;
   uint64_t capacity_ = 0;
+  double growth_ = 0;     // of a munk's settled bytes, before it is rebalanced
+  bool all_fit_ = false;  // munks of all chunks
   std::atomic<uint64_t> bytes_{0}, count_{0};
 };
 

@@ -188,9 +188,10 @@ uint64_t Policy::PieceBytes(uint64_t input_bytes) const {
   return std::max<uint64_t>(input_bytes / pieces, 1);
 }
 
-bool Policy::AppendedEnough(const Munk& munk) const {
+bool Policy::AppendedEnough(const Munk& munk, double growth) const {
   const size_t appended = munk.appended_memory();
-  return appended > options_.block_size * 4 && appended > (munk.memory() - appended) / 2;
+  return appended > options_.block_size * 4 &&
+         static_cast<double>(appended) > growth * static_cast<double>(munk.memory() - appended);
 }
 
 }  // namespace chunkstore

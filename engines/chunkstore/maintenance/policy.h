@@ -61,7 +61,8 @@ class Policy {
   uint64_t GroupBytes() const { return std::min(4 * options_.chunk_size, uint64_t{4} << 20); }
   // Bytes at which the pieces of an output are cut: the whole when it fits one chunk.
   uint64_t PieceBytes(uint64_t input_bytes) const;
-  bool AppendedEnough(const Munk& munk) const;  // a munk rebalance pays
+  // A munk rebalance pays: what was appended is more than this share of the rest.
+  bool AppendedEnough(const Munk& munk, double growth) const;
 
  private:
   bool Merges(const Chunk& left, const Chunk& right) const;

@@ -344,18 +344,19 @@ TEST(AppendedEnough, WhenAMunkIsMostlyNews) {
     munk.Fill({key, std::string(100, 'v'), i + 1, EntryType::kValue});
   }
   munk.Activate();
-  EXPECT_FALSE(policy.AppendedEnough(munk));
+  EXPECT_FALSE(policy.AppendedEnough(munk, 0.5));
   uint64_t version = 1000;
   const std::string value(100, 'w');
   while (munk.appended_memory() <= 4 * kKiB) {
-    EXPECT_FALSE(policy.AppendedEnough(munk)) << munk.appended_memory();
+    EXPECT_FALSE(policy.AppendedEnough(munk, 0.5)) << munk.appended_memory();
     munk.Insert({"5", value, ++version, EntryType::kValue});
   }
-  while (!policy.AppendedEnough(munk) && version < 5000) {
+  while (!policy.AppendedEnough(munk, 0.5) && version < 5000) {
     munk.Insert({"5", value, ++version, EntryType::kValue});
   }
-  EXPECT_TRUE(policy.AppendedEnough(munk));
+  EXPECT_TRUE(policy.AppendedEnough(munk, 0.5));
   EXPECT_LT(version, 1400U) << "half as much as was there";
+  EXPECT_FALSE(policy.AppendedEnough(munk, 1));
 }
 
 // With rows this small, what the list needs for each is most of the munk.
@@ -366,10 +367,10 @@ TEST(AppendedEnough, ForTheSmallestRowsToo) {
     munk.Fill({std::to_string(1000 + i), "", i + 1, EntryType::kValue});
   munk.Activate();
   uint64_t version = 1000;
-  while (!policy.AppendedEnough(munk) && version < 5000) {
+  while (!policy.AppendedEnough(munk, 0.5) && version < 5000) {
     munk.Insert({"5", "", ++version, EntryType::kValue});
   }
-  EXPECT_TRUE(policy.AppendedEnough(munk));
+  EXPECT_TRUE(policy.AppendedEnough(munk, 0.5));
 }
 
 }  // namespace

@@ -30,7 +30,8 @@ struct CacheObservation {
 
 class Arbiter {
  public:
-  // The part of the munks' share that loading leaves free: their sizes are estimates.
+  // The part of the munks' share that loading leaves free, for their sizes are estimates; where all
+  // data fit, for what is appended to them.
   static constexpr uint64_t kSpareShare = 16;
   // Fewer are chance: nothing is decided.
   static constexpr uint64_t kLeastOperations = 1000;
@@ -46,7 +47,8 @@ class Arbiter {
   // Moves at most 1/32 of the adaptive bytes, 1/8 where one earns four times as much as the other,
   // from the share that earns least to the one that earns most; nothing when the difference is
   // within noise (too few operations, or below 20 %), or all data fit as munks. No adaptive
-  // share falls below 1/16 of the adaptive bytes; none that is filling is taken from. True when
+  // share falls below 1/16 of the adaptive bytes (1/64 while munks hold all data, and nothing is
+  // asked of the others); none that is filling is taken from. True when
   // something moved.
   bool Decide(const CacheObservation& munks, const CacheObservation& rows,
               const CacheObservation& blocks);

@@ -37,22 +37,24 @@ TEST(Arbiter, StartsWithEqualParts) {
 
 TEST(Arbiter, DataThatFitBecomeMunks) {
   constexpr uint64_t kFloor = kTotal / 16;
-  constexpr uint64_t kForMunks = kTotal - 2 * kFloor;
+  constexpr uint64_t kIdle = kTotal / 64;
+  constexpr uint64_t kForMunks = kTotal - 2 * kIdle;
   Arbiter arbiter(kTotal, kForMunks - kForMunks / Arbiter::kSpareShare, kAllAdaptive);
-  EXPECT_EQ(arbiter.shares().munks.bytes, kTotal - 2 * kFloor);
-  EXPECT_EQ(arbiter.shares().rows.bytes, kFloor);
-  EXPECT_EQ(arbiter.shares().blocks.bytes, kFloor);
+  EXPECT_EQ(arbiter.shares().munks.bytes, kForMunks);
+  EXPECT_EQ(arbiter.shares().rows.bytes, kIdle);
+  EXPECT_EQ(arbiter.shares().blocks.bytes, kIdle);
   const CacheShares& now = arbiter.shares();
   EXPECT_FALSE(arbiter.Decide(Seen(now.munks, 0, 9'000, 0), Seen(now.rows, 0, 9'000, 9'000),
                               Seen(now.blocks, 0, 9'000, 0)));
   // When the data no longer fit, the shares start over. Munks that can hold half of them get most.
   arbiter.SetTotal(kTotal, kTotal);
   EXPECT_EQ(arbiter.shares().munks.bytes, kTotal - 2 * kFloor);
+  EXPECT_EQ(arbiter.shares().rows.bytes, kFloor);
   Arbiter grown(kTotal, 1, kAllAdaptive);
   grown.SetTotal(kTotal, 2 * kTotal);
   EXPECT_EQ(grown.shares().munks.bytes, kTotal / 3);
-  Arbiter no_rows(kTotal, kForMunks, {kAdaptive, {0, false}, kAdaptive});
-  EXPECT_EQ(no_rows.shares().munks.bytes, kTotal - kFloor);
+  Arbiter no_rows(kTotal, kForMunks / 2, {kAdaptive, {0, false}, kAdaptive});
+  EXPECT_EQ(no_rows.shares().munks.bytes, kTotal - kIdle);
   const Arbiter no_munks(kTotal, 1, {{0, false}, kAdaptive, kAdaptive});
   EXPECT_EQ(no_munks.shares().rows.bytes, kTotal / 2);
 }

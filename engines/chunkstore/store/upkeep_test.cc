@@ -272,6 +272,39 @@ TEST_F(UpkeepTest, MunksDoNotDriveEachOtherOut) {
   }
 }
 
+// Half as much room again is not there, but munks may grow less.
+TEST_F(UpkeepTest, DataThatJustFitStayInMemoryWhileTheyAreWritten) {
+  options_.row_cache_size = options_.block_cache_size = 0;
+  options_.chunk_size = 256 << 10;
+  options_.log_limit = options_.munk_log_limit = 4 << 20;  // a reorganisation makes new munks
+  options_.log_debt_limit = uint64_t{1} << 30;
+  const auto read_all = [this] {
+    for (const auto& [key, value] : rows_) ASSERT_EQ(Get(key), value);
+    ASSERT_TRUE(IsOk(store_->Flush()));
+  };
+  const auto warm = [&] {
+    for (int round = 0; round < 30 && Stat("munks") < Stat("chunks"); ++round) read_all();
+    ASSERT_EQ(Stat("munks"), Stat("chunks"));
+  };
+  options_.munk_cache_size = uint64_t{8} << 20;
+  Open();
+  PutMany(0, 5000, 400);
+  ASSERT_TRUE(IsOk(store_->Compact()));
+  warm();
+  options_.munk_cache_size = static_cast<uint64_t>(Stat("munk_bytes") * 1.2);
+  Reopen();
+  warm();
+  const double rebalances = Stat("munk_rebalances");
+  for (int round = 0; round < 20; ++round) {
+    for (int i = round; i < 5000; i += 20) Put(KeyOf(i), std::string(400, 'x'));
+    read_all();
+  }
+  EXPECT_GT(Stat("munk_rebalances"), rebalances);
+  EXPECT_EQ(Stat("munk_evictions"), 0);
+  EXPECT_EQ(Stat("munks"), Stat("chunks"));
+  EXPECT_LE(Stat("munk_bytes"), static_cast<double>(options_.munk_cache_size));
+}
+
 TEST_F(UpkeepTest, AStoreThatWasClosedKnowsWhatItHeldInMemory) {
   Open();
   PutMany(0, 1000, 100);
