@@ -63,6 +63,7 @@ class MunkKeeper {
   Status Load(Chunk* chunk, const ReadAhead& ahead);
   void Drop(Chunk* chunk);
   void Evict(Chunk* chunk);  // drops it, and counts it
+  void FreeRetired();
   void HandDown(const Munk& munk);
   void Rebalance(Chunk* chunk);
   // Versions that a munk must be able to answer at: live snapshots, and the borders between stages,
