@@ -146,13 +146,12 @@ TEST_F(ConformanceReverseScan, SeesNewAndDeletedRows) {
   ASSERT_TRUE(session().Delete(NumberedKey(40)).ok());
   ExpectPut(NumberedKey(30), "new");
   RowCollector collector;
-  const Status scanned =
-      session().ReverseScan({.start = NumberedKey(50), .limit = 2}, &collector);
+  const Status scanned = session().ReverseScan({.start = NumberedKey(50), .limit = 2}, &collector);
   ASSERT_TRUE(scanned.ok()) << scanned.ToString();
   EXPECT_EQ(collector.rows, (Rows{{NumberedKey(50), "50"}, {NumberedKey(30), "new"}}));
 }
 
-TEST_F(ConformanceScan, WithoutReverseScansSaysSo) {
+TEST_F(ConformanceScan, WithoutReverseScansReturnsUnsupported) {
   if (adapter().can_scan_reverse()) GTEST_SKIP() << "the engine scans backwards";
   RowCollector collector;
   const Status scanned = session().ReverseScan({}, &collector);

@@ -94,7 +94,7 @@ class LevelSession final : public Session {
   }
 
  private:
-  // To the last row that is not above the key; empty: to the last of all. LevelDB seeks only upwards.
+  // To the last row that is not above the key; empty: to the last of all. LevelDB seeks upwards.
   static void SeekToLastUntil(std::string_view key, leveldb::Iterator* row) {
     if (!key.empty()) {
       row->Seek(ToSlice(key));

@@ -44,9 +44,9 @@ class Session {
   // NotFound leaves *value unspecified. *value's capacity is reused from call to call.
   virtual Status Get(std::string_view key, std::string* value) = 0;
 
-  // Gets of several keys as one request; a key may come twice. (*values)[i] and (*statuses)[i] are of
-  // keys[i], as Get would set them; both vectors are resized, and values' capacities reused. Engines
-  // that have such a request override it.
+  // Gets of several keys as one request; a key may come twice. (*values)[i] and (*statuses)[i]
+  // belong to keys[i], as Get would set them; both vectors are resized, and values' capacities
+  // reused. Engines that have such a request override it.
   virtual void MultiGet(const std::vector<std::string_view>& keys, std::vector<std::string>* values,
                         std::vector<Status>* statuses) {
     values->resize(keys.size());
@@ -99,7 +99,7 @@ struct OpenContext {
   uint64_t memory_cap_bytes =
       0;              // of the process's cgroup, for engines that size themselves; 0: none
   bool sync = false;  // every write durable before it returns
-  bool log = true;    // false: no write-ahead log. Only where Adapter::can_skip_log, never with sync
+  bool log = true;  // false: no write-ahead log. Only where Adapter::can_skip_log, never with sync
 };
 
 // What an acknowledged write survives.
