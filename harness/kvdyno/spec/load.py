@@ -116,7 +116,7 @@ def load_experiment(
     mistakes.check()
 
     labels = {each.choice.label for each in selected}
-    comparable = labels | {each.choice.engine for each in selected}
+    comparable = labels | {each.choice.engine for each in selected if each.choice.version}
     return Experiment(
         name=_name_of(document.path, project=project),
         title=form.title,
