@@ -27,7 +27,7 @@ class KeyBatch {
   uint64_t size() const { return keys_.size(); }
   std::string_view first() const { return keys_.front(); }
 
-  // Of the last Get: keys that have values; bytes of these and their values.
+  // What the last Get returned: keys that have values, and bytes of these and their values.
   uint64_t found() const { return found_; }
   uint64_t bytes() const { return bytes_; }
 
