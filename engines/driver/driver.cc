@@ -50,6 +50,21 @@ Status CheckAge(const Settings& settings, const Adapter& adapter) {
                                  adapter.engine_name() + ", which cannot; leave age at 0");
 }
 
+// What this engine's interface lacks is refused before anything runs.
+Status CheckInterface(const Settings& settings, const Adapter& adapter) {
+  const bool reverse = settings.do_transaction && settings.reverse_scan_proportion > 0;
+  if (reverse && !adapter.can_scan_reverse()) {
+    return Status::InvalidArgument(
+        "reversescanproportion: expected an engine that can scan backwards, got " +
+        adapter.engine_name() + ", which cannot; leave it at 0");
+  }
+  if (!settings.log && !adapter.can_skip_log()) {
+    return Status::InvalidArgument("log: expected an engine that can write without its log, got " +
+                                   adapter.engine_name() + ", which cannot; leave log at true");
+  }
+  return CheckAge(settings, adapter);
+}
+
 int Answer(Action action, const Properties& properties, Adapter* adapter) {
   std::string text;
   if (action == Action::kHelp) text = HelpText(properties, adapter->options());
@@ -111,7 +126,7 @@ int DriverMain(int argc, char** argv) {
 
   const Settings& settings = properties.settings();
   status = settings.Check(engine);
-  if (status.ok()) status = CheckAge(settings, *adapter);
+  if (status.ok()) status = CheckInterface(settings, *adapter);
   if (status.ok()) status = CheckPlaces(settings);
   if (status.ok()) status = CheckProgressDescriptor(settings.progress_fd);
   std::unique_ptr<Workload> workload;

@@ -40,8 +40,12 @@ Status AppendHistograms(const PhaseResult& phase, double log_started_at, HdrLog*
     }
     if (!status.ok()) return status;
   }
-  if (phase.probe == nullptr || phase.probe->count() == 0) return Status::Ok();
-  return log->Append(phase.name + ".probe", offset, phase.seconds, *phase.probe);
+  const auto append = [&](const char* tag, const Histogram* histogram) {
+    if (histogram == nullptr || histogram->count() == 0) return Status::Ok();
+    return log->Append(phase.name + tag, offset, phase.seconds, *histogram);
+  };
+  if (Status s = append(".probe", phase.probe.get()); !s.ok()) return s;
+  return append(".background", phase.background ? &phase.background->latency : nullptr);
 }
 
 uint64_t OrUnlimited(uint64_t limit) { return limit == 0 ? Limits::kUnlimited : limit; }
@@ -88,6 +92,7 @@ void Run::Finish() {
   if (observer_ != nullptr) check(observer_->Finish());
   clients_.clear();
   probe_.reset();
+  background_.reset();
   crew_.reset();
   check(adapter_->Close());
   check(WriteEvents());
@@ -126,6 +131,7 @@ Status Run::MakeClients() {
   // Open loop: sleeping clients wake up when they mean to, not up to 50 microseconds later.
   if (workload_.Shape().paced) crew_->Run([](uint64_t) { prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0); });
   if (Status status = MakeProbe(); !status.ok()) return status;
+  if (Status status = MakeBackground(); !status.ok()) return status;
   return MakeObserver(std::move(recorders));
 }
 
@@ -136,6 +142,13 @@ Status Run::MakeProbe() {
   const Probe::Pace pace = {settings_.probe_interval, settings_.probe_threshold};
   probe_ = std::make_unique<Probe>(std::move(session), pace, &sampler_.own_events(), stop_);
   return Status::Ok();
+}
+
+Status Run::MakeBackground() {
+  if (settings_.background_write_rate == 0) return Status::Ok();
+  std::unique_ptr<Session> session = adapter_->NewSession();
+  if (session == nullptr) return Status::Internal("background: the engine returned no session");
+  return BackgroundWriter::Make(workload_, std::move(session), new_keys_, stop_, &background_);
 }
 
 Status Run::MakeObserver(std::vector<Recorder*> recorders) {
@@ -237,12 +250,16 @@ bool Run::Pause(double seconds) {
 bool Run::WorkPhase(const std::string& name, const Limits& limits, Stream stream) {
   Begin(name, limits, true);
   if (probe_ != nullptr) probe_->Begin();
+  BackgroundWriter* const background = stream == Stream::kMix ? background_.get() : nullptr;
+  if (background != nullptr) background->Begin();
   PhaseWork shared(limits, clients_.size(), workload_.paced(stream), clock_);
   crew_->Run([&](uint64_t i) { clients_[i]->Work(stream, &shared); });
+  if (background != nullptr) background->RequestEnd();
   End(stream);
   PhaseResult& phase = outcome_->phases.back();
-  // The phase does not wait for a write of the probe, which may hang in a stall.
+  // The phase waits for no write beside the clients', which may hang in a stall.
   if (probe_ != nullptr) phase.probe = probe_->End();
+  if (background != nullptr) phase.background = background->End();
   const OperationTally* inserts = phase.tally->of(Operation::kInsert);
   const uint64_t inserted = inserts == nullptr ? 0 : inserts->completed();
   records_ = stream == Stream::kLoad ? inserted : records_ + inserted;

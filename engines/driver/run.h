@@ -13,6 +13,7 @@
 
 #include "kvdyno/api/adapter.h"
 #include "load/acknowledged.h"
+#include "load/background_writer.h"
 #include "load/client.h"
 #include "load/crew.h"
 #include "load/key_sequence.h"
@@ -41,6 +42,7 @@ class Run {
   bool Open();
   Status MakeClients();
   Status MakeProbe();
+  Status MakeBackground();
   Status MakeObserver(std::vector<Recorder*> recorders);
   void Phases();
 
@@ -91,6 +93,7 @@ class Run {
   std::unique_ptr<Crew> crew_;
   std::vector<std::unique_ptr<Client>> clients_;
   std::unique_ptr<Probe> probe_;                      // null: none
+  std::unique_ptr<BackgroundWriter> background_;      // null: none
   std::unique_ptr<AcknowledgedWrites> acknowledged_;  // null: not kept
   std::unique_ptr<Reopening> reopening_;              // null: no killed run left the store
   std::vector<Counter> recovery_;                     // metrics known once it answers

@@ -18,7 +18,8 @@ double SecondsSince(uint64_t ns) { return static_cast<double>(NowNs() - ns) * 1e
 OpenContext OpenContextOf(const Settings& settings) {
   return {.directory = settings.data_dir,
           .memory_cap_bytes = settings.memory_cap,
-          .sync = settings.sync};
+          .sync = settings.sync,
+          .log = settings.log};
 }
 
 Status BrokenPromise(const Reopening::Found& found) {

@@ -21,6 +21,11 @@ class ChunkSession final : public Session {
 
   Status Get(std::string_view key, std::string* value) override { return store_.Get(key, value); }
 
+  void MultiGet(const std::vector<std::string_view>& keys, std::vector<std::string>* values,
+                std::vector<Status>* statuses) override {
+    store_.MultiGet({}, keys, values, statuses);
+  }
+
   Status Put(std::string_view key, std::string_view value) override {
     return store_.Put(key, value);
   }
@@ -32,6 +37,17 @@ class ChunkSession final : public Session {
                        [visitor](std::string_view key, std::string_view value) {
                          return visitor->Row(key, value);
                        });
+  }
+
+  Status ReverseScan(const ScanRange& range, RowVisitor* visitor) override {
+    const std::unique_ptr<chunkstore::Iterator> row = store_.NewIterator({});
+    range.start.empty() ? row->SeekToLast() : row->SeekForPrev(range.start);
+    for (uint64_t rows = 0; row->Valid(); row->Prev()) {
+      if (!range.end.empty() && row->key() <= range.end) break;
+      if (!visitor->Row(row->key(), row->value())) break;
+      if (++rows == range.limit) break;
+    }
+    return row->status();
   }
 
  private:
@@ -104,10 +120,13 @@ class ChunkAdapter final : public Adapter {
   }
 
   OptionTable& options() override { return table_; }
+  bool can_scan_reverse() const override { return true; }
+  bool can_skip_log() const override { return true; }
 
   Status Open(const OpenContext& context) override {
-    return chunkstore::Store::Open(options_.Resolved(context.sync, context.memory_cap_bytes),
-                                   context.directory, &store_);
+    chunkstore::Options options = options_.Resolved(context.sync, context.memory_cap_bytes);
+    if (!context.log) options.durability = chunkstore::Durability::kNone;
+    return chunkstore::Store::Open(options, context.directory, &store_);
   }
 
   std::unique_ptr<Session> NewSession() override {

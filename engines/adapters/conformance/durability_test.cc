@@ -70,6 +70,15 @@ TEST_F(ConformanceDurability, IsDescribedConsistently) {
   }
 }
 
+TEST_F(ConformanceDurability, WhatIsSettledNeedsNoLog) {
+  if (!adapter().can_skip_log()) GTEST_SKIP() << "the engine always writes its log";
+  Reopen(false);
+  for (uint64_t i = 0; i < kCrashRecords; i++) ExpectPut(NumberedKey(i), RandomBytes(i, 800));
+  ExpectGet(NumberedKey(1), RandomBytes(1, 800));
+  Settle();
+  ExpectRecords();
+}
+
 // Everything that the engine counts in bytes: what it wrote, and what it holds.
 std::map<std::string, double> BytesCounted(Adapter* adapter) {
   std::vector<Counter> counters;

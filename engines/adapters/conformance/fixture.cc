@@ -37,10 +37,10 @@ void Conformance::Close() {
   adapter_.reset();
 }
 
-void Conformance::Reopen() {
+void Conformance::Reopen(bool log) {
   Close();
   adapter_ = MakeAdapter();
-  const Status opened = adapter_->Open({.directory = directory()});
+  const Status opened = adapter_->Open({.directory = directory(), .log = log});
   ASSERT_TRUE(opened.ok()) << opened.ToString();
   session_ = adapter_->NewSession();
   ASSERT_NE(session_, nullptr);

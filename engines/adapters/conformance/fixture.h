@@ -66,7 +66,8 @@ class Conformance : public ::testing::Test {
   void TearDown() override;
 
   // A new adapter on the same directory, with a session; what was there before is closed first.
-  void Reopen();
+  // `log`: as in OpenContext.
+  void Reopen(bool log = true);
   // Closes the store; the directory stays.
   void Close();
   // Settles; an engine that has no such operation may say Unsupported.

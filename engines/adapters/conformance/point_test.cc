@@ -108,6 +108,44 @@ TEST_F(Conformance, EmptyKeyWorksOrIsRefused) {
   }
 }
 
+// As single gets would answer, whatever the order of the keys.
+TEST_F(Conformance, MultiGetAnswersEachKey) {
+  for (uint64_t i = 0; i < 100; i++) ExpectPut(NumberedKey(i), RandomBytes(i, 400));
+  Settle();
+  ExpectPut(NumberedKey(7), "in memory");
+  ASSERT_TRUE(session().Delete(NumberedKey(8)).ok());
+  const std::vector<std::string> keys = {NumberedKey(90), NumberedKey(7), NumberedKey(8),
+                                         NumberedKey(90), "no such key",  NumberedKey(0)};
+  std::vector<std::string> values(1, "left over");
+  std::vector<Status> statuses;
+  session().MultiGet({keys.begin(), keys.end()}, &values, &statuses);
+  ASSERT_EQ(values.size(), keys.size());
+  ASSERT_EQ(statuses.size(), keys.size());
+  for (const size_t i : {0, 1, 3, 5}) ASSERT_TRUE(statuses[i].ok()) << statuses[i].ToString();
+  EXPECT_TRUE(statuses[2].not_found()) << statuses[2].ToString();
+  EXPECT_TRUE(statuses[4].not_found()) << statuses[4].ToString();
+  EXPECT_EQ(values[1], "in memory");
+  EXPECT_TRUE(values[0] == RandomBytes(90, 400) && values[3] == values[0]);
+  EXPECT_TRUE(values[5] == RandomBytes(0, 400));
+}
+
+TEST_F(Conformance, MultiGetTakesBatchesOfAnySize) {
+  for (uint64_t i = 0; i < 300; i++) ExpectPut(NumberedKey(i), std::to_string(i));
+  std::vector<std::string> values;
+  std::vector<Status> statuses;
+  for (const uint64_t size : {300, 1, 0, 40}) {
+    std::vector<std::string> keys;
+    for (uint64_t i = 0; i < size; i++) keys.push_back(NumberedKey(i));
+    session().MultiGet({keys.begin(), keys.end()}, &values, &statuses);
+    ASSERT_EQ(values.size(), size);
+    ASSERT_EQ(statuses.size(), size);
+    for (uint64_t i = 0; i < size; i++) {
+      EXPECT_TRUE(statuses[i].ok()) << statuses[i].ToString();
+      EXPECT_EQ(values[i], std::to_string(i));
+    }
+  }
+}
+
 TEST_F(Conformance, SessionsSeeEachOther) {
   const std::unique_ptr<Session> other = adapter().NewSession();
   ASSERT_TRUE(other->Put("key", "value").ok());

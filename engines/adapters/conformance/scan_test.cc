@@ -84,6 +84,81 @@ TEST_F(ConformanceScan, SurvivesSettle) {
                                                       {NumberedKey(40), "40"}});
 }
 
+class ConformanceReverseScan : public ConformanceScan {
+ protected:
+  void SetUp() override {
+    ConformanceScan::SetUp();
+    if (!adapter().can_scan_reverse()) GTEST_SKIP() << "the engine cannot scan backwards";
+  }
+
+  // The numbered rows from `from` down to `to`.
+  void ExpectDown(const ScanRange& range, uint64_t from, uint64_t to) {
+    Rows rows = Numbers(to, from);
+    std::reverse(rows.begin(), rows.end());
+    RowCollector collector;
+    const Status scanned = session().ReverseScan(range, &collector);
+    ASSERT_TRUE(scanned.ok()) << scanned.ToString();
+    EXPECT_EQ(collector.rows, rows);
+  }
+};
+
+TEST_F(ConformanceReverseScan, ReturnsEveryRowFromTheLast) {
+  ExpectDown({}, 90, 0);
+  Settle();
+  ExpectDown({}, 90, 0);
+}
+
+TEST_F(ConformanceReverseScan, StartIsInclusiveAndNeedNotExist) {
+  ExpectDown({.start = NumberedKey(30)}, 30, 0);
+  ExpectDown({.start = NumberedKey(35)}, 30, 0);
+  ExpectDown({.start = NumberedKey(99)}, 90, 0);
+  Settle();
+  ExpectDown({.start = NumberedKey(30)}, 30, 0);
+  ExpectDown({.start = NumberedKey(35)}, 30, 0);
+}
+
+TEST_F(ConformanceReverseScan, EndIsExclusive) {
+  ExpectDown({.end = NumberedKey(30)}, 90, 40);
+  ExpectDown({.start = NumberedKey(60), .end = NumberedKey(29)}, 60, 30);
+}
+
+TEST_F(ConformanceReverseScan, EmptyRangesHaveNoRows) {
+  const std::string below = "a";
+  for (const ScanRange& range : {ScanRange{.start = below}, ScanRange{.start = "x", .end = "z"}}) {
+    RowCollector collector;
+    const Status scanned = session().ReverseScan(range, &collector);
+    EXPECT_TRUE(scanned.ok()) << scanned.ToString();
+    EXPECT_TRUE(collector.rows.empty());
+  }
+}
+
+TEST_F(ConformanceReverseScan, LimitAndVisitorEndIt) {
+  ExpectDown({.start = NumberedKey(60), .limit = 3}, 60, 40);
+  ExpectDown({.start = NumberedKey(10), .limit = 5}, 10, 0);
+  RowCollector collector(2);
+  const Status scanned = session().ReverseScan({}, &collector);
+  EXPECT_TRUE(scanned.ok()) << scanned.ToString();
+  EXPECT_EQ(collector.rows.size(), 2u);
+}
+
+TEST_F(ConformanceReverseScan, SeesNewAndDeletedRows) {
+  Settle();
+  ASSERT_TRUE(session().Delete(NumberedKey(40)).ok());
+  ExpectPut(NumberedKey(30), "new");
+  RowCollector collector;
+  const Status scanned = session().ReverseScan({.start = NumberedKey(50), .limit = 2}, &collector);
+  ASSERT_TRUE(scanned.ok()) << scanned.ToString();
+  EXPECT_EQ(collector.rows, (Rows{{NumberedKey(50), "50"}, {NumberedKey(30), "new"}}));
+}
+
+TEST_F(ConformanceScan, WithoutReverseScansReturnsUnsupported) {
+  if (adapter().can_scan_reverse()) GTEST_SKIP() << "the engine scans backwards";
+  RowCollector collector;
+  const Status scanned = session().ReverseScan({}, &collector);
+  EXPECT_EQ(scanned.code(), Code::kUnsupported);
+  EXPECT_FALSE(scanned.message().empty());
+}
+
 // Bytes compare unsigned, and a prefix sorts before what it begins.
 TEST_F(Conformance, BinaryKeysSortAsUnsignedBytes) {
   using std::string_literals::operator""s;

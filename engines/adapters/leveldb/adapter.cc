@@ -82,7 +82,29 @@ class LevelSession final : public Session {
     return Translate("scan", row->status());
   }
 
+  Status ReverseScan(const ScanRange& range, RowVisitor* visitor) override {
+    const std::unique_ptr<leveldb::Iterator> row(db_.NewIterator(read_));
+    uint64_t rows = 0;
+    for (SeekToLastUntil(range.start, row.get()); row->Valid(); row->Prev()) {
+      if (!range.end.empty() && ToView(row->key()) <= range.end) break;
+      if (!visitor->Row(ToView(row->key()), ToView(row->value()))) break;
+      if (++rows == range.limit) break;
+    }
+    return Translate("reverse scan", row->status());
+  }
+
  private:
+  // To the last row that is not above the key; empty: to the last of all. LevelDB seeks upwards.
+  static void SeekToLastUntil(std::string_view key, leveldb::Iterator* row) {
+    if (!key.empty()) {
+      row->Seek(ToSlice(key));
+      if (row->Valid() && ToView(row->key()) == key) return;
+      if (row->Valid()) return row->Prev();
+      if (!row->status().ok()) return;
+    }
+    row->SeekToLast();
+  }
+
   leveldb::DB& db_;
   leveldb::ReadOptions read_;
   leveldb::WriteOptions write_;
@@ -136,6 +158,7 @@ class LevelAdapter final : public Adapter {
   }
   std::vector<std::string> write_once_files() const override { return {"*.ldb"}; }
   OptionTable& options() override { return table_; }
+  bool can_scan_reverse() const override { return true; }
 
   Status Open(const OpenContext& context) override {
     env_ = std::make_unique<level::Env>(options_.mapped_files);

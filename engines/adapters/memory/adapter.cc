@@ -69,6 +69,19 @@ class MemorySession final : public Session {
     return Status::Ok();
   }
 
+  Status ReverseScan(const ScanRange& range, RowVisitor* visitor) override {
+    const std::lock_guard lock(store_.mutex);
+    uint64_t rows = 0;
+    auto above = range.start.empty() ? store_.map.end() : store_.map.upper_bound(range.start);
+    while (above != store_.map.begin()) {
+      const auto row = --above;
+      if (!range.end.empty() && row->first <= range.end) break;
+      if (!visitor->Row(row->first, row->second)) break;
+      if (++rows == range.limit) break;
+    }
+    return Status::Ok();
+  }
+
  private:
   Store& store_;
 };
@@ -90,6 +103,7 @@ class MemoryAdapter final : public Adapter {
   }
   std::vector<std::string> write_once_files() const override { return {"memory.snapshot"}; }
   OptionTable& options() override { return table_; }
+  bool can_scan_reverse() const override { return true; }
 
   Status Open(const OpenContext& context) override {
     if (context.sync) {

@@ -11,7 +11,13 @@ class NoopSession final : public Session {
   Status Get(std::string_view, std::string*) override { return Status::Ok(); }
   Status Put(std::string_view, std::string_view) override { return Status::Ok(); }
   Status Delete(std::string_view) override { return Status::Ok(); }
+  void MultiGet(const std::vector<std::string_view>& keys, std::vector<std::string>* values,
+                std::vector<Status>* statuses) override {
+    values->resize(keys.size());
+    statuses->assign(keys.size(), Status::Ok());
+  }
   Status Scan(const ScanRange&, RowVisitor*) override { return Status::Ok(); }
+  Status ReverseScan(const ScanRange&, RowVisitor*) override { return Status::Ok(); }
 };
 
 class NoopAdapter final : public Adapter {
@@ -28,6 +34,8 @@ class NoopAdapter final : public Adapter {
     return Durability{.note = "nothing is stored"};
   }
   OptionTable& options() override { return table_; }
+  bool can_scan_reverse() const override { return true; }
+  bool can_skip_log() const override { return true; }
   Status Open(const OpenContext&) override { return Status::Ok(); }
   std::unique_ptr<Session> NewSession() override { return std::make_unique<NoopSession>(); }
   Status Settle(std::optional<uint64_t>) override { return Status::Ok(); }

@@ -18,6 +18,16 @@ class LoadMeter::MeasuredSession final : public Session {
     return got;
   }
 
+  void MultiGet(const std::vector<std::string_view>& keys, std::vector<std::string>* values,
+                std::vector<Status>* statuses) override {
+    session_->MultiGet(keys, values, statuses);
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < keys.size(); ++i) {
+      if ((*statuses)[i].ok()) bytes += (*values)[i].size();
+    }
+    Count(bytes);
+  }
+
   Status Put(std::string_view key, std::string_view value) override {
     Count(key.size() + value.size());
     return session_->Put(key, value);
@@ -36,6 +46,13 @@ class LoadMeter::MeasuredSession final : public Session {
   Status Scan(const ScanRange& range, RowVisitor* visitor) override {
     CountingVisitor counting(visitor);
     Status scanned = session_->Scan(range, &counting);
+    Count(counting.bytes());
+    return scanned;
+  }
+
+  Status ReverseScan(const ScanRange& range, RowVisitor* visitor) override {
+    CountingVisitor counting(visitor);
+    Status scanned = session_->ReverseScan(range, &counting);
     Count(counting.bytes());
     return scanned;
   }

@@ -31,6 +31,9 @@ class OneKey final : public Session {
     }
     return Status::Ok();
   }
+  Status ReverseScan(const ScanRange& range, RowVisitor* visitor) override {
+    return Scan(range, visitor);
+  }
 };
 
 class Rows final : public RowVisitor {
@@ -67,6 +70,14 @@ TEST(SilkLoadMeter, CountsWhatOperationsCarry) {
   EXPECT_TRUE(session->Scan({}, &rows).ok());
   EXPECT_EQ(rows.rows, 3);
   EXPECT_EQ(counted(), 24u);
+  Rows back;
+  EXPECT_TRUE(session->ReverseScan({}, &back).ok());
+  EXPECT_EQ(counted(), 24u);
+  std::vector<std::string> values;
+  std::vector<Status> statuses;
+  session->MultiGet({"key", "another", "key"}, &values, &statuses);
+  EXPECT_TRUE(statuses[1].not_found());
+  EXPECT_EQ(counted(), 10u);
 }
 
 TEST(SilkLoadMeter, KeepsWhatEndedSessionsCounted) {

@@ -62,14 +62,15 @@ Status RocksFamily::Open(const OpenContext& context) {
     return status;
   }
   const rocksdb::Status opened = OpenStore(options, context.directory, &db_);
-  sync_ = context.sync;
+  write_.sync = context.sync;
+  write_.disableWAL = !context.log;
   if (!opened.ok()) return TranslateOpen(opened);
   watcher_->Attach(db_.get());
   Opened();
   return Status::Ok();
 }
 
-std::unique_ptr<Session> RocksFamily::NewSession() { return MakeSession(db_.get(), sync_); }
+std::unique_ptr<Session> RocksFamily::NewSession() { return MakeSession(db_.get(), write_); }
 
 std::optional<Durability> RocksFamily::durability(bool sync) const {
   return DurabilityOf(options_, sync);

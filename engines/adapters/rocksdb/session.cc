@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace kvdyno::rocks {
 
@@ -33,10 +34,26 @@ Code CodeOf(const rocksdb::Status& status) {
 
 class RocksSession final : public Session {
  public:
-  RocksSession(rocksdb::DB* db, bool sync) : db_(*db) { write_.sync = sync; }
+  RocksSession(rocksdb::DB* db, const rocksdb::WriteOptions& write) : db_(*db), write_(write) {}
 
   Status Get(std::string_view key, std::string* value) override {
     return Translate("get", db_.Get(read_, ToSlice(key), value));
+  }
+
+  void MultiGet(const std::vector<std::string_view>& keys, std::vector<std::string>* values,
+                std::vector<Status>* statuses) override {
+    const size_t count = keys.size();
+    values->resize(count);
+    statuses->resize(count);
+    batch_.Fit(count);
+    for (size_t i = 0; i < count; ++i) batch_.keys[i] = ToSlice(keys[i]);
+    db_.MultiGet(read_, db_.DefaultColumnFamily(), count, batch_.keys.data(), batch_.values.data(),
+                 batch_.statuses.data());
+    for (size_t i = 0; i < count; ++i) {
+      (*statuses)[i] = Translate("multi-get", batch_.statuses[i]);
+      if (batch_.statuses[i].ok()) (*values)[i].assign(batch_.values[i].ToStringView());
+      batch_.values[i].Reset();
+    }
   }
 
   Status Put(std::string_view key, std::string_view value) override {
@@ -61,10 +78,36 @@ class RocksSession final : public Session {
     return Translate("scan", row->status());
   }
 
+  Status ReverseScan(const ScanRange& range, RowVisitor* visitor) override {
+    const std::unique_ptr<rocksdb::Iterator> row(db_.NewIterator(read_));
+    range.start.empty() ? row->SeekToLast() : row->SeekForPrev(ToSlice(range.start));
+    for (uint64_t rows = 0; row->Valid(); row->Prev()) {
+      if (!range.end.empty() && row->key().ToStringView() <= range.end) break;
+      if (!visitor->Row(row->key().ToStringView(), row->value().ToStringView())) break;
+      if (++rows == range.limit) break;
+    }
+    return Translate("reverse scan", row->status());
+  }
+
  private:
+  // What RocksDB's batched gets take and fill, kept from call to call.
+  struct Batch {
+    std::vector<rocksdb::Slice> keys;
+    std::vector<rocksdb::PinnableSlice> values;
+    std::vector<rocksdb::Status> statuses;
+
+    void Fit(size_t count) {
+      if (keys.size() >= count) return;
+      keys.resize(count);
+      values = std::vector<rocksdb::PinnableSlice>(count);
+      statuses.resize(count);
+    }
+  };
+
   rocksdb::DB& db_;
-  rocksdb::ReadOptions read_;
-  rocksdb::WriteOptions write_;
+  const rocksdb::ReadOptions read_;
+  const rocksdb::WriteOptions write_;
+  Batch batch_;
 };
 
 }  // namespace
@@ -85,8 +128,8 @@ Status TranslateOpen(const rocksdb::Status& status) {
   return Translate("open", status);
 }
 
-std::unique_ptr<Session> MakeSession(rocksdb::DB* db, bool sync) {
-  return std::make_unique<RocksSession>(db, sync);
+std::unique_ptr<Session> MakeSession(rocksdb::DB* db, const rocksdb::WriteOptions& write) {
+  return std::make_unique<RocksSession>(db, write);
 }
 
 }  // namespace kvdyno::rocks

@@ -17,7 +17,7 @@ Status Translate(const char* operation, const rocksdb::Status& status);
 // Busy where another holder of the store's lock is the reason.
 Status TranslateOpen(const rocksdb::Status& status);
 
-// `sync`: every write is durable before it returns.
-std::unique_ptr<Session> MakeSession(rocksdb::DB* db, bool sync);
+// `write`: how each write is made.
+std::unique_ptr<Session> MakeSession(rocksdb::DB* db, const rocksdb::WriteOptions& write);
 
 }  // namespace kvdyno::rocks

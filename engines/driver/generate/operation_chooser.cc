@@ -16,7 +16,9 @@ constexpr std::array<Names, kOperationCount> kNames = {{{"read", "READ"},
                                                         {"insert", "INSERT"},
                                                         {"scan", "SCAN"},
                                                         {"readmodifywrite", "READMODIFYWRITE"},
-                                                        {"delete", "DELETE"}}};
+                                                        {"delete", "DELETE"},
+                                                        {"multiread", "MULTIREAD"},
+                                                        {"reversescan", "REVERSESCAN"}}};
 
 }  // namespace
 

@@ -28,8 +28,8 @@ TEST(Operation, HasAMetricNameAndAYcsbName) {
 }
 
 TEST(OperationChooser, FitsItsProportions) {
-  const std::vector<double> expected = {0.5, 0.05, 0.2, 0.1, 0.001, 0.149};
-  OperationProportions proportions;
+  const std::vector<double> expected = {0.5, 0.05, 0.2, 0.1, 0.001, 0.049, 0.07, 0.03};
+  OperationProportions proportions{};
   std::copy(expected.begin(), expected.end(), proportions.begin());
   const OperationChooser chooser = Chooser(proportions);
   Random random(1);

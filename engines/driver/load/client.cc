@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "load/kill.h"
+#include "load/probe.h"
 
 namespace kvdyno {
 namespace {
@@ -24,9 +25,6 @@ uint64_t DeadlineNs(uint64_t start_ns, double seconds) {
 // Time stamp counters of two processors may differ by a few ticks.
 uint64_t Elapsed(uint64_t from_ns, uint64_t to_ns) { return to_ns > from_ns ? to_ns - from_ns : 0; }
 
-// Values of the load are version 0; each client numbers its own from here.
-uint64_t FirstSequence(uint64_t client) { return (client + 1) << 40; }
-
 // A run that opens what a killed one left numbers its values from here.
 constexpr uint64_t kReopenedSequence = uint64_t{1} << 61;
 
@@ -34,6 +32,8 @@ constexpr uint64_t kReopenedSequence = uint64_t{1} << 61;
 constexpr uint64_t kAgeSequence = uint64_t{1} << 62;
 
 }  // namespace
+
+uint64_t FirstSequence(uint64_t client) { return (client + 1) << 40; }
 
 bool IsReopenedSequence(uint64_t sequence) {
   return sequence >= kReopenedSequence && sequence < kAgeSequence;
@@ -70,6 +70,7 @@ Client::Client(const Workload& workload, uint64_t number, std::unique_ptr<Sessio
       random_(workload.MakeRandom(Stream::kMix, number)),
       sequence_(FirstSequence(number) + (workload.settings().reopens() ? kReopenedSequence : 0)),
       rows_(workload, new_keys->stored()),
+      batch_(workload),
       key_buffer_(workload.keys().max_size()),
       recorder_(workload.Shape()) {}
 
@@ -211,12 +212,18 @@ bool Client::WaitUntil(uint64_t intended_ns, uint64_t deadline_ns) const {
 void Client::Prepare(Operation operation) {
   request_.operation = operation;
   if (operation == Operation::kInsert) return PrepareWrite(new_keys_->Take(number_), sequence_++);
+  if (operation == Operation::kMultiRead) {
+    batch_.Draw(chooser_.get(), random_);
+    request_.key = batch_.first();
+    return;
+  }
   const uint64_t index = chooser_->Next(random_);
   switch (operation) {
     case Operation::kUpdate:
     case Operation::kReadModifyWrite:
       return PrepareWrite(index, sequence_++);
     case Operation::kScan:
+    case Operation::kReverseScan:
       request_.row_limit = workload_.scan_lengths().Next(random_);
       break;
     default:
@@ -242,19 +249,29 @@ Status Client::Execute() {
     case Operation::kInsert:
       return session_->Insert(request_.key, request_.value);
     case Operation::kScan:
-      if (verify_) {
-        rows_.BeginVerified(request_.index, request_.key, request_.row_limit);
-      } else {
-        rows_.Begin();
-      }
-      return session_->Scan({.start = request_.key, .end = {}, .limit = request_.row_limit},
-                            &rows_);
+    case Operation::kReverseScan:
+      return Scan(request_.operation == Operation::kReverseScan);
+    case Operation::kMultiRead:
+      return batch_.Get(session_.get());
     case Operation::kReadModifyWrite:
       return ReadThenWrite();
     case Operation::kDelete:
       return session_->Delete(request_.key);
   }
   __builtin_unreachable();
+}
+
+Status Client::Scan(bool reverse) {
+  if (verify_) {
+    rows_.BeginVerified(request_.index, request_.key, request_.row_limit, reverse);
+  } else {
+    rows_.Begin();
+  }
+  // The probe's record lies below all keys, where only a scan downwards could meet it.
+  const bool bounded = reverse && workload_.settings().probe_interval > 0;
+  const std::string_view end = bounded ? Probe::kKey : std::string_view();
+  const ScanRange range = {.start = request_.key, .end = end, .limit = request_.row_limit};
+  return reverse ? session_->ReverseScan(range, &rows_) : session_->Scan(range, &rows_);
 }
 
 // A missing key is written all the same, and counted as not found.
@@ -282,8 +299,12 @@ bool Client::Finish(const Status& status, uint64_t intended_ns, uint64_t start_n
   const uint64_t written = BytesWritten();
   tally.bytes_written += written;
   tally.bytes_read += BytesRead(status);
-  tally.retrievals += Reads() || request_.operation == Operation::kScan;
-  if (request_.operation == Operation::kScan) mine.rows += rows_.count();
+  tally.retrievals += Reads() || IsScan(request_.operation);
+  if (IsScan(request_.operation)) mine.rows += rows_.count();
+  if (request_.operation == Operation::kMultiRead) {
+    mine.rows += batch_.found();
+    tally.retrievals += batch_.size();
+  }
   if (verify_ && !Verify(status)) [[unlikely]]
     return false;
   return !work->counts_bytes || SpendBytes(written, work);
@@ -309,7 +330,8 @@ uint64_t Client::BytesWritten() const {
 }
 
 uint64_t Client::BytesRead(const Status& status) const {
-  if (request_.operation == Operation::kScan) return rows_.bytes();
+  if (IsScan(request_.operation)) return rows_.bytes();
+  if (request_.operation == Operation::kMultiRead) return batch_.bytes();
   return Reads() && status.ok() ? request_.key.size() + result_.size() : 0;
 }
 
@@ -334,8 +356,10 @@ bool Client::SpendBytes(uint64_t bytes, PhaseWork* work) {
 // compared while they passed).
 bool Client::Verify(const Status& status) {
   Status verdict;
-  if (request_.operation == Operation::kScan) {
+  if (IsScan(request_.operation)) {
     verdict = rows_.Verdict();
+  } else if (request_.operation == Operation::kMultiRead) {
+    verdict = batch_.Verdict();
   } else if (Reads() && status.ok()) {
     verdict = workload_.values().Verify(request_.index, result_);
   } else if (Reads() && workload_.keys_stay()) {

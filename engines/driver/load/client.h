@@ -16,6 +16,7 @@
 #include "kvdyno/base/status.h"
 #include "load/acknowledged.h"
 #include "load/budget.h"
+#include "load/key_batch.h"
 #include "load/key_sequence.h"
 #include "load/scan_rows.h"
 #include "load/stop_signal.h"
@@ -28,6 +29,8 @@ namespace kvdyno {
 
 // Sequences of values show which client wrote them, and whether after a killed run's store was
 // opened again. The client of those of a load or of ageing is beyond any number of clients.
+// Values of the load have sequence 0; each client numbers its own from here.
+uint64_t FirstSequence(uint64_t client);
 bool IsReopenedSequence(uint64_t sequence);
 uint64_t ClientOfSequence(uint64_t sequence);
 
@@ -93,6 +96,7 @@ class alignas(kCacheLine) Client {
   void Prepare(Operation operation);
   void PrepareWrite(uint64_t index, uint64_t sequence);
   Status Execute();
+  Status Scan(bool reverse);
   Status ReadThenWrite();
   // Books the operation; false ends the phase for this client, whatever the time.
   template <bool kPaced>
@@ -121,6 +125,7 @@ class alignas(kCacheLine) Client {
   AcknowledgedWrites* acknowledged_ = nullptr;
   uint64_t bytes_share_ = 0;  // that may still be written
   ScanRows rows_;
+  KeyBatch batch_;
 
   // Marks cut the phase into the steps of the curve; the phase's deadline is a mark too.
   RateCurve curve_;

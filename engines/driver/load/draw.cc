@@ -32,7 +32,9 @@ Status DrawTable(const Workload& workload, uint64_t count, std::string* table) {
   for (uint64_t i = 0; i < count; ++i) {
     const Operation operation = workload.operations(0).Next(random);
     ++operations[static_cast<size_t>(operation)];
-    if (operation != Operation::kInsert) ++keys[chooser->Next(random)];
+    if (operation == Operation::kInsert) continue;
+    const int64_t drawn = operation == Operation::kMultiRead ? settings.multi_read_size : 1;
+    for (int64_t key = 0; key < drawn; ++key) ++keys[chooser->Next(random)];
   }
 
   *table = "what,name,times\n";

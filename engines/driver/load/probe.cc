@@ -3,27 +3,16 @@
 #include "load/probe.h"
 
 #include <cmath>
-#include <condition_variable>
-#include <mutex>
 #include <string>
 #include <utility>
 
 #include "kvdyno/base/clock.h"
+#include "load/sleep.h"
 
 namespace kvdyno {
 namespace {
 
 uint64_t Nanoseconds(double seconds) { return static_cast<uint64_t>(std::llround(seconds * 1e9)); }
-
-// True when it was time, false when the probe shall end.
-bool SleepUntil(uint64_t ns, const std::stop_token& stopped) {
-  std::mutex mutex;
-  std::condition_variable_any wake;
-  std::unique_lock lock(mutex);
-  const std::chrono::steady_clock::time_point time{std::chrono::nanoseconds(ns)};
-  wake.wait_until(lock, stopped, time, [] { return false; });
-  return !stopped.stop_requested();
-}
 
 }  // namespace
 

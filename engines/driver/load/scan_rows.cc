@@ -10,15 +10,17 @@ void ScanRows::Begin() {
   count_ = bytes_ = 0;
 }
 
-void ScanRows::BeginVerified(uint64_t start, std::string_view start_key, uint64_t limit) {
+void ScanRows::BeginVerified(uint64_t start, std::string_view start_key, uint64_t limit,
+                             bool reverse) {
   Begin();
   verify_ = true;
+  reverse_ = reverse;
   wrong_ = Status::Ok();
   start_ = start;
   last_key_.assign(start_key);
   const uint64_t stored = stored_.load(std::memory_order_acquire);
   const bool dense = workload_.keys_stay() && workload_.KeysSortBelow(stored) && start < stored;
-  dense_rows_ = dense ? std::min(limit, stored - start) : 0;
+  dense_rows_ = dense ? std::min(limit, reverse ? start + 1 : stored - start) : 0;
 }
 
 bool ScanRows::Row(std::string_view key, std::string_view value) {
@@ -45,10 +47,13 @@ Status ScanRows::Verify(std::string_view key) const {
   };
   uint64_t index = 0;
   if (!workload_.ParseKey(key, &index)) return wrong("no such key was written");
-  if (count_ == 1 ? key < last_key_ : key <= last_key_) {
-    return wrong("expected a key above '" + last_key_ + "'");
+  const int order = reverse_ ? last_key_.compare(key) : key.compare(last_key_);
+  if (order < 0 || (order == 0 && count_ > 1)) {
+    return wrong(std::string("expected a key ") + (reverse_ ? "below" : "above") + " '" +
+                 last_key_ + "'");
   }
-  if (count_ <= dense_rows_ && index != start_ + count_ - 1) {
+  const uint64_t place = count_ - 1;
+  if (count_ <= dense_rows_ && index != (reverse_ ? start_ - place : start_ + place)) {
     return wrong("a key between it and '" + last_key_ + "' is missing");
   }
   return workload_.values().Verify(index, value_);

@@ -20,9 +20,10 @@ class ScanRows final : public RowVisitor {
       : workload_(workload), stored_(stored) {}
 
   // Call one of these before each scan. The second checks all rows: none is before the key of
-  // number `start`, none out of order, none missing, none but what was written.
+  // number `start` (of a reverse scan: above it), none out of order, none missing, none but what
+  // was written.
   void Begin();
-  void BeginVerified(uint64_t start, std::string_view start_key, uint64_t limit);
+  void BeginVerified(uint64_t start, std::string_view start_key, uint64_t limit, bool reverse);
   bool Row(std::string_view key, std::string_view value) override;
 
   uint64_t count() const { return count_; }
@@ -41,6 +42,7 @@ class ScanRows final : public RowVisitor {
   uint64_t bytes_ = 0;
   std::string value_;
   uint64_t start_ = 0;
+  bool reverse_ = false;
   uint64_t dense_rows_ = 0;  // that must come, one key number after the other from start_ on
   std::string last_key_;     // before the first row: where the scan began
   Status wrong_;

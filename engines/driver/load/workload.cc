@@ -21,7 +21,9 @@ OperationProportions ProportionsOf(const Settings& settings) {
           settings.insert_proportion,
           settings.scan_proportion,
           settings.read_modify_write_proportion,
-          settings.delete_proportion};
+          settings.delete_proportion,
+          settings.multi_read_proportion,
+          settings.reverse_scan_proportion};
 }
 
 // The writes of a mix, or what is left without them.
@@ -29,7 +31,8 @@ OperationProportions Part(const OperationProportions& mix, bool writes) {
   OperationProportions part = mix;
   for (size_t i = 0; i < kOperationCount; ++i) {
     const auto operation = static_cast<Operation>(i);
-    const bool reads = operation == Operation::kRead || operation == Operation::kScan;
+    const bool reads =
+        operation == Operation::kRead || operation == Operation::kMultiRead || IsScan(operation);
     if (reads == writes) part[i] = 0;
   }
   return part;

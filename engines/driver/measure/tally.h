@@ -28,7 +28,7 @@ struct alignas(kCacheLine) OperationTally {
   std::unique_ptr<Histogram> service;  // open loop only: from the call
   uint64_t not_found = 0;              // of the completed ones
   uint64_t failed = 0;                 // beside the completed ones
-  uint64_t rows = 0;                   // of scans
+  uint64_t rows = 0;                   // of scans; of multi-gets: keys that were found
   uint64_t unstarted = 0;              // open loop: of the latencies, those not of an operation
 
   uint64_t completed() const { return latency.count() - unstarted; }
@@ -58,7 +58,8 @@ class Tally {
 
   uint64_t bytes_written = 0;  // keys and values that the application passed
   uint64_t bytes_read = 0;     // keys and values that it got
-  uint64_t retrievals = 0;     // reads, those inside read-modify-writes included, and scans
+  uint64_t retrievals =
+      0;  // reads, those inside read-modify-writes and each key of multi-gets included, and scans
 
  private:
   bool paced_;

@@ -39,14 +39,20 @@ Json LibraryJson(const std::optional<LibraryFacts>& library) {
   return json;
 }
 
-void AddIdentity(Adapter* adapter, bool sync, Json* json) {
+// Without a log, the engine's own promises do not hold.
+std::optional<Durability> DurabilityOf(const Adapter& adapter, const Settings& settings) {
+  if (settings.log) return adapter.durability(settings.sync);
+  return Durability{.note = "writes skip the log: what the engine has written out survives"};
+}
+
+void AddIdentity(Adapter* adapter, const Settings& settings, Json* json) {
   (*json)["driver"] = {{"name", "ycsb"}, {"version", DriverVersion()}};
   (*json)["engine"] = {{"name", adapter->engine_name()},
                        {"version", adapter->engine_version()},
                        {"summary", adapter->summary()},
                        {"caveats", adapter->caveats()},
                        {"write_once_files", adapter->write_once_files()},
-                       {"durability", DurabilityJson(adapter->durability(sync))},
+                       {"durability", DurabilityJson(DurabilityOf(*adapter, settings))},
                        {"library", LibraryJson(adapter->library())}};
   (*json)["build"] = {{"compiler", KVDYNO_COMPILER},
                       {"flags", KVDYNO_CXX_FLAGS},
@@ -111,7 +117,7 @@ std::string DriverVersion() { return KVDYNO_VERSION; }
 std::string OutcomeJson(const Outcome& outcome, const Properties& properties, Adapter* adapter) {
   Json json;
   json["schema_version"] = "kvdyno.outcome/1";
-  AddIdentity(adapter, properties.settings().sync, &json);
+  AddIdentity(adapter, properties.settings(), &json);
   json["status"] = !outcome.error.ok() ? "failed" : outcome.interrupted ? "interrupted" : "ok";
   json["error"] = nullptr;
   if (!outcome.error.ok()) {
@@ -139,7 +145,7 @@ std::string OutcomeJson(const Outcome& outcome, const Properties& properties, Ad
 std::string DescribeJson(const Properties& properties, Adapter* adapter) {
   Json json;
   json["schema_version"] = "kvdyno.describe/1";
-  AddIdentity(adapter, properties.settings().sync, &json);
+  AddIdentity(adapter, properties.settings(), &json);
   json["options"] = OptionsJson(adapter->options().descriptors());
   json["accepts_other_options"] = adapter->options().accepts_others();
   json["properties"] = OptionsJson(properties.table().descriptors());
@@ -150,8 +156,11 @@ std::string DescribeJson(const Properties& properties, Adapter* adapter) {
   }
   json["operations"] = Json::array();
   for (size_t i = 0; i < kOperationCount; ++i) {
-    json["operations"].push_back(OperationName(static_cast<Operation>(i)));
+    const auto operation = static_cast<Operation>(i);
+    if (operation == Operation::kReverseScan && !adapter->can_scan_reverse()) continue;
+    json["operations"].push_back(OperationName(operation));
   }
+  if (adapter->can_skip_log()) json["skips_log"] = true;
   return Dump(json);
 }
 

@@ -41,16 +41,18 @@ void AddOperations(const Tally& tally, double seconds, Metrics* metrics) {
     (*metrics)[name + ".operations"] = {static_cast<double>(mine->completed()), "op"};
     (*metrics)[name + ".not_found"] = {static_cast<double>(mine->not_found), "op"};
     (*metrics)[name + ".failed"] = {static_cast<double>(mine->failed), "op"};
-    if (operation == Operation::kScan) {
-      (*metrics)["scan.rows"] = {static_cast<double>(mine->rows), "row"};
+    const bool batch = operation == Operation::kMultiRead;
+    if (batch || IsScan(operation)) {
+      (*metrics)[name + ".rows"] = {static_cast<double>(mine->rows), "row"};
     }
     AddQuantiles(name + ".latency.", mine->latency, metrics);
     if (mine->service != nullptr) AddQuantiles(name + ".service.", *mine->service, metrics);
   }
 }
 
-uint64_t Writes(const Tally& tally) {
-  uint64_t writes = 0;
+// The clients' and those beside them.
+uint64_t Writes(const Tally& tally, const BackgroundWrites* background) {
+  uint64_t writes = background == nullptr ? 0 : background->latency.count();
   for (const Operation operation :
        {Operation::kUpdate, Operation::kInsert, Operation::kReadModifyWrite, Operation::kDelete}) {
     const OperationTally* mine = tally.of(operation);
@@ -60,7 +62,8 @@ uint64_t Writes(const Tally& tally) {
 }
 
 // Ratios whose parts exist and whose divisor is not zero.
-void AddRatios(const Tally& tally, Metrics* metrics) {
+// The engine's bytes and stalls are those of all writes, so background writes count here.
+void AddRatios(const Tally& tally, const BackgroundWrites* background, Metrics* metrics) {
   const auto value = [&](const char* name) {
     const auto found = metrics->find(name);
     return found == metrics->end() ? 0 : found->second.value;
@@ -70,7 +73,8 @@ void AddRatios(const Tally& tally, Metrics* metrics) {
     if (whole <= 0 || !metrics->contains(part)) return;
     (*metrics)[name] = {(value(part) - subtract) / whole, unit};
   };
-  const double written = static_cast<double>(tally.bytes_written);
+  const uint64_t beside = background == nullptr ? 0 : background->bytes;
+  const double written = static_cast<double>(tally.bytes_written + beside);
   const double read = static_cast<double>(tally.bytes_read);
   ratio("write_amplification.gross", "io.write_bytes", 0, written, "ratio");
   ratio("write_amplification.net", "io.write_bytes", value("io.cancelled_write_bytes"), written,
@@ -80,13 +84,22 @@ void AddRatios(const Tally& tally, Metrics* metrics) {
   ratio("read_amplification.bytes", "io.rchar", 0, read, "ratio");
   ratio("read_amplification.calls", "io.syscr", 0, static_cast<double>(tally.retrievals),
         "call/op");
-  ratio("stall.per_write", "engine.stall_micros", 0, static_cast<double>(Writes(tally)), "us/op");
+  ratio("stall.per_write", "engine.stall_micros", 0, static_cast<double>(Writes(tally, background)),
+        "us/op");
 
   const double operations = static_cast<double>(tally.operations());
   if (operations > 0 && metrics->contains("cpu.user") && metrics->contains("cpu.system")) {
     const double seconds = value("cpu.user") + value("cpu.system");
     (*metrics)["cpu.per_operation"] = {seconds * 1e9 / operations, "ns/op"};
   }
+}
+
+void AddBackground(const BackgroundWrites& writes, double seconds, Metrics* metrics) {
+  const double bytes = static_cast<double>(writes.bytes);
+  (*metrics)["background.operations"] = {static_cast<double>(writes.latency.count()), "op"};
+  (*metrics)["background.bytes.written"] = {bytes, "byte"};
+  if (seconds > 0) (*metrics)["background.write_rate"] = {bytes / seconds, "byte/s"};
+  AddQuantiles("background.latency.", writes.latency, metrics);
 }
 
 void AddDebt(const PhaseResult& phase, Metrics* metrics) {
@@ -118,7 +131,7 @@ std::map<std::string, Metric> MetricsOf(const PhaseResult& phase) {
   }
   if (phase.tally != nullptr) {
     AddOperations(*phase.tally, phase.seconds, &metrics);
-    AddRatios(*phase.tally, &metrics);
+    AddRatios(*phase.tally, phase.background.get(), &metrics);
   }
   AddDebt(phase, &metrics);
   if (phase.open_seconds) metrics["open.seconds"] = {*phase.open_seconds, "s"};
@@ -128,6 +141,7 @@ std::map<std::string, Metric> MetricsOf(const PhaseResult& phase) {
     }
   }
   if (phase.probe != nullptr) AddQuantiles("probe.latency.", *phase.probe, &metrics);
+  if (phase.background != nullptr) AddBackground(*phase.background, phase.seconds, &metrics);
   return metrics;
 }
 

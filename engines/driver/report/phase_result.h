@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "kvdyno/api/adapter.h"
+#include "load/background_writer.h"
 #include "measure/rate_curve.h"
 #include "measure/tally.h"
 
@@ -25,8 +26,9 @@ struct PhaseResult {
   std::optional<double> open_seconds = {};      // of the first phase: what opening the store took
   std::shared_ptr<const Tally> tally;           // null: no client worked
   std::shared_ptr<const Histogram> probe = {};  // null: no probe, or no client worked
-  std::shared_ptr<const RateCurve> curve = {};  // null: no client worked, or a span
-  std::vector<Counter> before;                  // samples at the borders
+  std::shared_ptr<const BackgroundWrites> background = {};  // null: no such writes
+  std::shared_ptr<const RateCurve> curve = {};              // null: no client worked, or a span
+  std::vector<Counter> before;                              // samples at the borders
   std::vector<Counter> after;
 };
 

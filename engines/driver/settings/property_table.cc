@@ -74,6 +74,10 @@ void Properties::DescribeMix() {
   table_.Real("readmodifywriteproportion", &s.read_modify_write_proportion,
               Plain("Weight of operations that read a key, then write it, timed as one."));
   table_.Real("deleteproportion", &s.delete_proportion, Plain("Weight of deletes of chosen keys."));
+  table_.Real("multireadproportion", &s.multi_read_proportion,
+              Plain("Weight of multi-gets: multireadsize chosen keys as one request."));
+  table_.Real("reversescanproportion", &s.reverse_scan_proportion,
+              Plain("Weight of scans from a chosen key downwards; see maxscanlength."));
   table_.Choice(
       "update.mode", &s.update_mode, {"blind", "readmodifywrite"},
       Plain("An update writes without reading, or reads first as upstream YCSB-cpp does."));
@@ -114,6 +118,8 @@ void Properties::DescribeKeyChoice() {
                 {"uniform", "zipfian", "constant"},
                 Plain("Length of scans between the two; constant: always maxscanlength; zipfian: "
                       "short ones are more frequent, by zipfian_const."));
+  table_.Integer("multireadsize", &s.multi_read_size,
+                 {.effect = "Keys of a multi-get, each chosen by itself.", .min = 1, .max = 10000});
 }
 
 void Properties::DescribePhases() {
@@ -180,6 +186,9 @@ void Properties::DescribeClients() {
   table_.Choice("arrivals", &s.arrivals, {"constant", "poisson"},
                 Plain("Open loop: evenly spaced or random intended starts."));
   table_.Bool("sync", &s.sync, Plain("Every write is durable before it returns."));
+  table_.Bool("log", &s.log,
+              Plain("Writes go to the engine's log; false: they are lost with the process until "
+                    "the engine has written them out, as a settle makes it."));
   table_.Bool("verify", &s.verify,
               Plain("Compares what is read with what was written; the first difference ends the "
                     "run. Costs time in scans."));
@@ -188,6 +197,12 @@ void Properties::DescribeClients() {
                             "the others all the rest, each at its own speed: the shares of writes "
                             "and of reads then do not balance. 0: every thread does both.",
                   .max = 4095});
+  table_.Bytes("background.write_rate", &s.background_write_rate,
+               {.effect = "An extra thread overwrites so many bytes a second, keys and values, in "
+                          "warm-up and measurement, whatever the clients do; 0: none. Keys are "
+                          "chosen as the mix chooses them. Metrics background.*; the mix's own "
+                          "leave it out.",
+                .max = 1e12});
   table_.Seconds("probe.interval", &s.probe_interval,
                  {.effect = "An extra thread writes one small record, below all keys, once per "
                             "interval while clients work, and reports writes that took longer "

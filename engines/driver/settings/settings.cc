@@ -44,6 +44,7 @@ Status Settings::Check(const std::string& engine_name) const {
     return Wrong("fieldlength: expected fieldcount * fieldlength of at most " +
                  std::to_string(kValueBytesMax) + " bytes, got " + std::to_string(value_bytes()));
   }
+  if (sync && !log) return Wrong("log: expected true with sync, whose writes it makes durable");
   // Deletes write keys.
   const bool writes =
       update_proportion + insert_proportion + read_modify_write_proportion + delete_proportion > 0;
@@ -68,6 +69,12 @@ Status Settings::CheckKill() const {
   }
   if (delete_proportion > 0) {
     return Wrong(name + ": expected a mix without deletes, which leave no value to check");
+  }
+  if (!log) return Wrong(name + ": expected log=true, got a run whose writes a kill takes");
+  if (background_write_rate > 0) {
+    return Wrong(name +
+                 ": expected background.write_rate=0: its writes are not among those that a "
+                 "reopening checks");
   }
   const bool late = (measure_seconds > 0 && kill_seconds >= measure_seconds) ||
                     (operation_count > 0 && kill_operations >= operation_count);

@@ -33,6 +33,8 @@ struct Settings {
   double scan_proportion = 0;
   double read_modify_write_proportion = 0;
   double delete_proportion = 0;
+  double multi_read_proportion = 0;
+  double reverse_scan_proportion = 0;
   std::string update_mode = "blind";
   int64_t mix_seed = 0;
 
@@ -47,6 +49,7 @@ struct Settings {
   int64_t min_scan_length = 1;
   int64_t max_scan_length = 1000;
   std::string scan_length_distribution = "uniform";
+  int64_t multi_read_size = 10;
 
   // Phases.
   bool do_load = false;
@@ -74,8 +77,10 @@ struct Settings {
   std::string limit_file;
   std::string arrivals = "constant";
   bool sync = false;
+  bool log = true;
   bool verify = false;
   int64_t writer_threads = 0;
+  uint64_t background_write_rate = 0;
   double probe_interval = 0;
   double probe_threshold = 0.01;
 

@@ -67,6 +67,20 @@ class TestSession final : public Session {
     return Status::Ok();
   }
 
+  Status ReverseScan(const ScanRange& range, RowVisitor* visitor) override {
+    if (Status s = Enter(engine_, "reversescan", range.start); !s.ok()) return s;
+    const std::lock_guard lock(engine_->mutex);
+    uint64_t left = range.limit;
+    for (auto row = engine_->rows.upper_bound(std::string(range.start));
+         row != engine_->rows.begin() && left > 0; --left) {
+      --row;
+      if (row->first <= range.end) break;
+      if (row->first == engine_->skipped) continue;
+      visitor->Row(row->first, engine_->distort ? engine_->distort(row->second) : row->second);
+    }
+    return Status::Ok();
+  }
+
  private:
   TestEngine* const engine_;
 };
@@ -84,7 +98,12 @@ class TestAdapter final : public Adapter {
   std::vector<std::string> caveats() const override { return {"forgets everything"}; }
   OptionTable& options() override { return options_; }
 
-  Status Open(const OpenContext&) override { return Enter(engine_, "open", ""); }
+  bool can_scan_reverse() const override { return engine_->can_scan_reverse; }
+  bool can_skip_log() const override { return engine_->can_skip_log; }
+  Status Open(const OpenContext& context) override {
+    engine_->log = context.log;
+    return Enter(engine_, "open", "");
+  }
   std::unique_ptr<Session> NewSession() override { return std::make_unique<TestSession>(engine_); }
   bool can_settle() const override { return engine_->can_settle; }
   // Pays what is above the bound, or above what it pays without one.

@@ -19,10 +19,13 @@ struct TestEngine {
   TestEngine() { current = this; }
   ~TestEngine() { current = nullptr; }
 
-  // Before every call: "open", "get", "put", "insert", "delete", "scan", "settle", "close". What
-  // is not ok is returned instead of an answer.
+  // Before every call: "open", "get", "put", "insert", "delete", "scan", "reversescan", "settle",
+  // "close". What is not ok is returned instead of an answer.
   std::function<Status(std::string_view call, std::string_view key)> hook;
   bool can_settle = true;
+  bool can_scan_reverse = true;
+  bool can_skip_log = true;
+  bool log = true;  // as it was opened last
   // What the engine owes; grows with each value that is put (not inserted). A settle pays down to
   // its bound or, without one, to `debt_when_settled`.
   std::optional<uint64_t> debt;

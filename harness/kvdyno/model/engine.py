@@ -124,6 +124,7 @@ class EngineDescription(Frozen):
     phases: tuple[str, ...]
     operations: tuple[str, ...] = ()
     accepts_other_options: bool = False
+    skips_log: bool = False
 
     def option(self, name: str) -> OptionDescription | None:
         """The engine option of that name, without the engine's prefix."""

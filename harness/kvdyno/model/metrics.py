@@ -30,11 +30,13 @@ _SAMPLED = (
 )
 _TOTALS = ("operations", "throughput", "bytes.written", "bytes.read")
 _DERIVED = (
-    *("throughput.time_to_90", "open.seconds", "scan.rows", "arrivals.missed", "cpu.per_operation"),
+    *("throughput.time_to_90", "open.seconds", "arrivals.missed", "cpu.per_operation"),
     *(f"write_amplification.{name}" for name in ("gross", "net", "calls")),
     *(f"read_amplification.{name}" for name in ("disk", "bytes", "calls")),
     *("disk.used", "space_amplification"),
 )
+_ROWS = ("scan", "reversescan", "multiread")
+_BACKGROUND = "background"
 _RECOVERY = (
     *(f"recovery.{name}" for name in ("first_answer_s", "full_speed_s", "rate_before", "log_bytes")),
     *(f"recovery.{name}" for name in ("read_bytes", "write_bytes")),
@@ -133,6 +135,7 @@ def _ycsb(engine: Engine, operations: Sequence[str]) -> Metrics:
     latencies = (
         *(f"{name}.{kind}" for name in operations for kind in ("latency", "service")),
         "probe.latency",
+        f"{_BACKGROUND}.latency",
     )
     columns = [f"{name}.latency.{each}" for name in operations for each in ("p50", "p99", "max")]
     return Metrics(
@@ -140,10 +143,12 @@ def _ycsb(engine: Engine, operations: Sequence[str]) -> Metrics:
             *(*_TOTALS, _SECONDS, *_DERIVED, *stalls, *debts, *_SAMPLED, *recovery),
             *_counts(timed, _COMPONENT),
             *_counts(operations, ("operations", "not_found", "failed")),
+            *(f"{name}.rows" for name in _ROWS if name in operations),
+            *_counts((_BACKGROUND,), ("operations", "bytes.written", "write_rate")),
             *_counts(latencies, _STATISTICS),
             *counters,
         ),
-        histograms=(*operations, *(f"{name}.service" for name in operations), "probe"),
+        histograms=(*operations, *(f"{name}.service" for name in operations), "probe", _BACKGROUND),
         series=(*_TOTALS, *_SAMPLED, *_counts(operations, ("operations",)), *columns, *counters),
         more_counters=more,
     )

@@ -17,6 +17,7 @@ from kvdyno.model.project import Project
 from .dataset import make_datasets, record_count
 from .estimate import expected_disk_bytes, expected_seconds
 from .identity import point_identity, point_slug, with_distinct_slugs
+from .mix import check_operations
 from .order import order_runs
 from .phases import with_ends
 from .recovery import check_recovery
@@ -73,6 +74,7 @@ def _resolved(
     if records is not None:
         resolved = replace(resolved, properties={**resolved.properties, RECORDS: str(records)})
     resolved = with_sampling(with_ends(resolved, experiment=experiment, records=records))
+    check_operations(resolved, label=choice.label, where=str(experiment.path))
     check_recovery(resolved, label=choice.label, where=str(experiment.path))
     if engine.external and not resolved.measures_load:
         note = check_upstream(resolved.properties, label=choice.label, experiment=experiment)

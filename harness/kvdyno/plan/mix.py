@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import math
 
+from kvdyno.errors import SpecError
+
 from .resolve import Resolved
 
-_OPERATIONS = ("read", "update", "insert", "scan", "readmodifywrite", "delete")
+_OPERATIONS = (
+    *("read", "update", "insert", "scan", "readmodifywrite", "delete"),
+    *("multiread", "reversescan"),
+)
 _WRITES = ("update", "insert", "readmodifywrite", "delete")
 
 
@@ -37,9 +42,10 @@ def scan_rows(resolved: Resolved) -> float:
 
 
 def rows_per_operation(resolved: Resolved) -> float:
-    """Mean rows that an operation touches: a scan its rows, any other operation one."""
-    scans = _share(resolved, "scan")
-    return 1 - scans + scans * scan_rows(resolved)
+    """Mean rows that an operation touches: a scan its rows, a multi-get its keys, any other operation one."""
+    scans, batches = scan_share(resolved), _share(resolved, "multiread")
+    many = scans * scan_rows(resolved) + batches * resolved.number("multireadsize")
+    return 1 - scans - batches + many
 
 
 def operations_for(volume: float, resolved: Resolved, *, records: int) -> int:
@@ -48,8 +54,32 @@ def operations_for(volume: float, resolved: Resolved, *, records: int) -> int:
 
 
 def scan_share(resolved: Resolved) -> float:
-    """Share of operations that scan, 0 to 1."""
-    return _share(resolved, "scan")
+    """Share of operations that scan, upwards or downwards, 0 to 1."""
+    return _share(resolved, "scan") + _share(resolved, "reversescan")
+
+
+def check_operations(resolved: Resolved, *, label: str, where: str) -> None:
+    """Raises SpecError for a point whose mix, or whose writes without a log, the engine cannot do."""
+    description = resolved.engine.description
+    workload = resolved.axes.get("workload", "the mix")
+    missing = [
+        name
+        for name in _OPERATIONS
+        if _share(resolved, name) and description.operations and name not in description.operations
+    ]
+    if missing and not resolved.measures_load:
+        raise SpecError(
+            f"{workload}: expected operations that {label} has, found {missing[0]}; "
+            f"it has {', '.join(description.operations)}",
+            where=where,
+            remedy="leave the engine or the workload out",
+        )
+    if resolved.in_force("log") is False and not description.skips_log:
+        raise SpecError(
+            f"{workload}: expected an engine that can write without its log (log=false), found {label}",
+            where=where,
+            remedy="leave the engine or the workload out",
+        )
 
 
 def delete_share(resolved: Resolved) -> float:

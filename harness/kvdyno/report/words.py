@@ -23,7 +23,15 @@ _MEANINGS: tuple[tuple[str, str], ...] = (
     (r"(?P<a>\w+)\.operations", "Completed operations of kind {a}"),
     (r"(?P<a>\w+)\.not_found", "Operations of kind {a} whose key does not exist"),
     (r"(?P<a>\w+)\.failed", "Operations of kind {a} that failed"),
-    (r"scan\.rows", "Rows that scans returned"),
+    (r"(scan|reversescan)\.rows", "Rows that scans returned"),
+    (r"multiread\.rows", "Rows that multi-gets found"),
+    (r"background\.operations", "Writes beside the mix, at their own rate"),
+    (r"background\.bytes\.written", "Keys plus values that were written beside the mix"),
+    (r"background\.write_rate", "Bytes written beside the mix over the seconds of the phase"),
+    (
+        r"background\.latency\.(?P<b>.+)",
+        "Latency of writes beside the mix, {b}, from their intended starts",
+    ),
     (
         r"(?P<a>\w+)\.latency\.(?P<b>.+)",
         "Latency of {a}, {b}: from the call (closed loop) or from the intended start (open loop)",

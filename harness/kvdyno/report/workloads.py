@@ -11,6 +11,8 @@ _OPERATIONS = {
     "scan": "scans",
     "readmodifywrite": "reads that are then written",
     "delete": "deletes",
+    "multiread": "multi-gets",
+    "reversescan": "scans downwards",
 }
 
 
@@ -29,7 +31,7 @@ def workload_text(properties: Mapping[str, str]) -> str:
     writers = int(_number(properties.get("writer.threads")))
     if writers:
         return f"{writers} thread{'s' if writers > 1 else ''} put, all others get{drawn}"
-    return ", ".join(parts) + drawn
+    return ", ".join(parts) + drawn + _beside(properties)
 
 
 def record_text(properties: Mapping[str, str]) -> str:
@@ -40,13 +42,21 @@ def record_text(properties: Mapping[str, str]) -> str:
 
 def _share(name: str, share: float, properties: Mapping[str, str]) -> str:
     what = _OPERATIONS[name]
-    if name == "scan":
+    if name == "multiread":
+        what += f" of {properties['multireadsize']} keys" if "multireadsize" in properties else ""
+    if name in ("scan", "reversescan"):
         least, most = properties.get("minscanlength", ""), properties.get("maxscanlength", "")
         what += f" of {least} to {most} rows" if least and most else ""
     if name == "update" and properties.get("update.mode") == "readmodifywrite":
         what = "puts that read first"
     amount = {1.0: "only", 0.5: "half"}.get(share, f"{100 * share:g} %")
     return f"{amount} {what}"
+
+
+def _beside(properties: Mapping[str, str]) -> str:
+    """The writes beside the mix, or ""."""
+    rate = properties.get("background.write_rate", "0")
+    return "" if rate == "0" else f"; beside them puts of {rate} a second"
 
 
 def _number(text: str | None) -> float:

@@ -116,6 +116,7 @@ def load_experiment(
     mistakes.check()
 
     labels = {each.choice.label for each in selected}
+    comparable = labels | {each.choice.engine for each in selected if each.choice.version}
     return Experiment(
         name=_name_of(document.path, project=project),
         title=form.title,
@@ -133,8 +134,8 @@ def load_experiment(
         phases=settings.phases,
         timeout_seconds=settings.timeout_seconds,
         metrics=form.metrics,
-        figures=tuple(_without_absent_ratio(figure, labels=labels) for figure in bound.figures),
-        tables=tuple(_without_absent_ratio(table, labels=labels) for table in bound.tables),
+        figures=tuple(_without_absent_ratio(figure, known=comparable) for figure in bound.figures),
+        tables=tuple(_without_absent_ratio(table, known=comparable) for table in bound.tables),
         claims=bound.claims,
         published=bound.published,
         baseline=form.baseline if form.baseline in labels else None,
@@ -233,9 +234,12 @@ def _check_profile_names(form: ExperimentForm, *, known: Iterable[str], mistakes
             mistakes.add((_PROFILES, name), unknown("profile", name, known))
 
 
-def _without_absent_ratio(spec: SpecT, *, labels: Container[str]) -> SpecT:
-    """Instead of ratios to an engine that was not selected, the values themselves; the title states it."""
-    if spec.ratio_to is None or spec.ratio_to in labels:
+def _without_absent_ratio(spec: SpecT, *, known: Container[str]) -> SpecT:
+    """Instead of ratios to an engine that was not selected, the values themselves; the title states it.
+
+    An engine's name stands for the first of its versions that were selected.
+    """
+    if spec.ratio_to is None or spec.ratio_to in known:
         return spec
     note = f" ({spec.ratio_to} was left out: values, not ratios)"
     title = spec.title and spec.title + note

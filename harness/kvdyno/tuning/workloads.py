@@ -12,7 +12,10 @@ from kvdyno.model.study import WorkloadFacts
 
 #: The working set: the fewest records that receive this share of the draws.
 HOT = 0.9
-_OPERATIONS = ("read", "update", "insert", "scan", "readmodifywrite", "delete")
+_OPERATIONS = (
+    *("read", "update", "insert", "scan", "readmodifywrite", "delete"),
+    *("multiread", "reversescan"),
+)
 
 
 def facts_of(point: Point) -> WorkloadFacts:

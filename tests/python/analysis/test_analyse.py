@@ -23,7 +23,7 @@ from kvdyno.errors import SpecError, StoreError
 from kvdyno.model.engine import Durability
 from kvdyno.model.experiment import ClaimSpec, DeviceLimits
 from kvdyno.model.record import Metric, Record
-from kvdyno.model.results import GRAVE, Analysis, ClaimResult, Comparison, Device
+from kvdyno.model.results import GRAVE, Analysis, ClaimResult, Comparison, Device, resolve_label
 
 LOST = {("leveldb", "C", SIZES[2], r): "out_of_memory" for r in (1, 2, 3)}
 
@@ -818,3 +818,11 @@ def test_merged_histograms_hold_every_operation(tmp_path: Path) -> None:
 
 def test_the_cap_reaches_the_report(analysis: Analysis) -> None:
     assert [c.cap_bytes for c in analysis.confinements] == [CAP]
+
+
+def test_an_engines_name_stands_for_its_first_contender() -> None:
+    versions = ["rocksdb@9.9.3", "rocksdb@10.4.2"]
+    table = pd.DataFrame({"label": versions, "engine": ["rocksdb", "rocksdb"]})
+    assert resolve_label("rocksdb", table) == "rocksdb@9.9.3"
+    assert resolve_label("rocksdb@10.4.2", table) == "rocksdb@10.4.2"
+    assert resolve_label("leveldb", table) == "leveldb"

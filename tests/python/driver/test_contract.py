@@ -23,7 +23,10 @@ REPOSITORY = Path(__file__).parents[3]
 BINARIES = sorted(Project.find(start=REPOSITORY).binaries.glob("kvdyno-*"))
 MEMORY = Project.find(start=REPOSITORY).binaries / "kvdyno-memory"
 
-OPERATIONS = ("read", "update", "insert", "scan", "readmodifywrite", "delete")
+OPERATIONS = (
+    *("read", "update", "insert", "scan", "readmodifywrite", "delete"),
+    *("multiread", "reversescan"),
+)
 MIX = {
     "readproportion": 0.3,
     "updateproportion": 0.2,
@@ -31,6 +34,8 @@ MIX = {
     "scanproportion": 0.1,
     "readmodifywriteproportion": 0.2,
     "deleteproportion": 0.1,
+    "multireadproportion": 0.1,
+    "reversescanproportion": 0.1,
     "maxscanlength": 20,
 }
 SMALL = {"recordcount": 2000, "fieldcount": 1, "fieldlength": 100}

@@ -23,12 +23,19 @@ _ASKED = {"statistics": "true"}
 _MAYBE = ("cgroup.", "throughput.time_to_90", "space_amplification", "component.", "recovery.")
 
 
+def _operation(name: str) -> str | None:
+    """The operation whose share the property is."""
+    return name.removesuffix("proportion") if name.endswith("proportion") else None
+
+
 def everything(engine: Engine, folder: Path) -> Left:
-    """A load and every operation, in an open loop, with a probe."""
+    """A load and every operation that the engine has, in an open loop, with a probe and writes beside it."""
     known = {option.name for option in engine.description.options}
     options = {f"{engine.name}.{name}": text for name, text in _ASKED.items() if name in known}
     paced: Mapping[str, object] = {"target": 20000, "operationcount": 4000, "probe.interval": "10ms"}
-    left = drive(folder, {**SMALL, **MIX, **options, **paced, "settle": "true", "drain": "true"},
+    beside = {"background.write_rate": "1MiB"}
+    mix = {n: v for n, v in MIX.items() if _operation(n) in (None, *engine.description.operations)}
+    left = drive(folder, {**SMALL, **mix, **options, **paced, **beside, "settle": "true", "drain": "true"},
                  "-load", "-run", binary=engine.binary)  # fmt: skip
     assert left.status == 0, left.err
     return left

@@ -122,6 +122,16 @@ def test_selected_engines(load: Load) -> None:
         load(FULL, only=["chonks"])
 
 
+def test_ratios_to_an_engine_are_to_the_first_of_its_versions(tmp_path: Path) -> None:
+    catalog = engines.catalog()
+    catalog |= {f"rocksdb@{version}": catalog["rocksdb"] for version in ("9.9.3", "10.4.2")}
+    project = make_project(tmp_path / "checkout", experiment=FULL)
+    selected = ["rocksdb@9.9.3", "rocksdb@10.4.2"]
+    experiment = load_experiment("test", project=project, catalog=catalog, profile="quick", engines=selected)
+    assert experiment.tables[0].ratio_to == "rocksdb"
+    assert experiment.tables[0].title == "Ratios"
+
+
 def test_an_engine_that_is_not_built(tmp_path: Path) -> None:
     project = make_project(tmp_path / "checkout")
     (project.adapters / "leveldb").mkdir()

@@ -21,7 +21,7 @@
 
 namespace kvdyno {
 
-// Receives a scan's rows in ascending key order. The views live until Row returns.
+// Receives a scan's rows in the scan's order. The views live until Row returns.
 class RowVisitor {
  public:
   virtual ~RowVisitor() = default;
@@ -44,6 +44,16 @@ class Session {
   // NotFound leaves *value unspecified. *value's capacity is reused from call to call.
   virtual Status Get(std::string_view key, std::string* value) = 0;
 
+  // Gets of several keys as one request; a key may come twice. (*values)[i] and (*statuses)[i]
+  // belong to keys[i], as Get would set them; both vectors are resized, and values' capacities
+  // reused. Engines that have such a request override it.
+  virtual void MultiGet(const std::vector<std::string_view>& keys, std::vector<std::string>* values,
+                        std::vector<Status>* statuses) {
+    values->resize(keys.size());
+    statuses->resize(keys.size());
+    for (size_t i = 0; i < keys.size(); ++i) (*statuses)[i] = Get(keys[i], &(*values)[i]);
+  }
+
   // Writes, whether or not the key exists (a blind update).
   virtual Status Put(std::string_view key, std::string_view value) = 0;
 
@@ -55,6 +65,13 @@ class Session {
 
   // Rows of the range in key order, at most `limit`. Unsupported for a store without order.
   virtual Status Scan(const ScanRange& range, RowVisitor* visitor) = 0;
+
+  // The same in descending order: from the last key that is not above `start` (empty: from the last
+  // key of all) down to `end`, which is excluded (empty: to the first key). Engines that can go
+  // backwards override it, and Adapter::can_scan_reverse.
+  virtual Status ReverseScan(const ScanRange& /*range*/, RowVisitor* /*visitor*/) {
+    return Status::Unsupported("reverse scan: the engine's interface has none");
+  }
 };
 
 // One observation of an engine's own counters. `cumulative` values only grow while the store is
@@ -82,6 +99,7 @@ struct OpenContext {
   uint64_t memory_cap_bytes =
       0;              // of the process's cgroup, for engines that size themselves; 0: none
   bool sync = false;  // every write durable before it returns
+  bool log = true;  // false: no write-ahead log. Only where Adapter::can_skip_log, never with sync
 };
 
 // What an acknowledged write survives.
@@ -132,6 +150,13 @@ class Adapter {
   // False where an engine's interface has no such operation as Settle: a run then has no phases
   // settle and drain.
   virtual bool can_settle() const { return true; }
+
+  // Whether sessions have ReverseScan. False: a run with such operations is refused.
+  virtual bool can_scan_reverse() const { return false; }
+
+  // Whether the store can be opened without a log: writes are then lost with the process until
+  // something, such as Settle, writes them out.
+  virtual bool can_skip_log() const { return false; }
 
   // Writes out everything that is buffered and returns when no background work is left. With
   // `debt_max` it goes on, as far as the engine can be asked to, until Debt() is at most that.

@@ -33,6 +33,8 @@ class RocksFamily : public Adapter {
 
   // A member describes options of its own in here, in its constructor.
   OptionTable& options() override { return table_; }
+  bool can_scan_reverse() const override { return true; }
+  bool can_skip_log() const override { return true; }
 
   Status Open(const OpenContext& context) final;
   std::unique_ptr<Session> NewSession() override;
@@ -73,7 +75,7 @@ class RocksFamily : public Adapter {
   std::shared_ptr<rocksdb::Statistics> statistics_;
   std::shared_ptr<Watcher> watcher_;
   std::unique_ptr<rocksdb::DB> db_;
-  bool sync_ = false;
+  rocksdb::WriteOptions write_;
 };
 
 }  // namespace kvdyno::rocks

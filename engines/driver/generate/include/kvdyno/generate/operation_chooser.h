@@ -12,10 +12,24 @@
 
 namespace kvdyno {
 
-enum class Operation : uint8_t { kRead, kUpdate, kInsert, kScan, kReadModifyWrite, kDelete };
-constexpr size_t kOperationCount = 6;
+enum class Operation : uint8_t {
+  kRead,
+  kUpdate,
+  kInsert,
+  kScan,
+  kReadModifyWrite,
+  kDelete,
+  kMultiRead,
+  kReverseScan
+};
+constexpr size_t kOperationCount = 8;
 
-// "read", "update", "insert", "scan", "readmodifywrite", "delete": in metrics and messages.
+constexpr bool IsScan(Operation operation) {
+  return operation == Operation::kScan || operation == Operation::kReverseScan;
+}
+
+// "read", "update", "insert", "scan", "readmodifywrite", "delete", "multiread", "reversescan": in
+// metrics and messages.
 std::string_view OperationName(Operation operation);
 
 // The same in capitals: in YCSB's output.
@@ -45,7 +59,8 @@ class OperationChooser {
   static constexpr uint64_t kWhole = uint64_t{1} << 63;
 
   // Operation i ends, and i + 1 begins, at bounds_[i] of kWhole. A fresh chooser only reads.
-  std::array<uint64_t, kOperationCount - 1> bounds_ = {kWhole, kWhole, kWhole, kWhole, kWhole};
+  std::array<uint64_t, kOperationCount - 1> bounds_ = {kWhole, kWhole, kWhole, kWhole,
+                                                       kWhole, kWhole, kWhole};
 };
 
 }  // namespace kvdyno
