@@ -16,7 +16,8 @@ constexpr std::array<Names, kOperationCount> kNames = {{{"read", "READ"},
                                                         {"insert", "INSERT"},
                                                         {"scan", "SCAN"},
                                                         {"readmodifywrite", "READMODIFYWRITE"},
-                                                        {"delete", "DELETE"}}};
+                                                        {"delete", "DELETE"},
+                                                        {"sample", "SAMPLE"}}};
 
 }  // namespace
 
@@ -29,7 +30,7 @@ std::string_view OperationYcsbName(Operation operation) {
 }
 
 Status OperationChooser::Make(const OperationProportions& proportions, OperationChooser* chooser) {
-  for (size_t i = 0; i < kOperationCount; ++i) {
+  for (size_t i = 0; i < kMixOperationCount; ++i) {
     if (std::isfinite(proportions[i]) && proportions[i] >= 0) continue;
     return Status::InvalidArgument("proportion of " + std::string(kNames[i].name) +
                                    ": expected 0 or more, got " + std::to_string(proportions[i]));

@@ -28,7 +28,7 @@ struct alignas(kCacheLine) OperationTally {
   std::unique_ptr<Histogram> service;  // open loop only: from the call
   uint64_t not_found = 0;              // of the completed ones
   uint64_t failed = 0;                 // beside the completed ones
-  uint64_t rows = 0;                   // of scans
+  uint64_t rows = 0;                   // of scans and of samples
   uint64_t unstarted = 0;              // open loop: of the latencies, those not of an operation
 
   uint64_t completed() const { return latency.count() - unstarted; }

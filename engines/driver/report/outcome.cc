@@ -39,15 +39,15 @@ Json LibraryJson(const std::optional<LibraryFacts>& library) {
   return json;
 }
 
-void AddIdentity(Adapter* adapter, bool sync, Json* json) {
-  (*json)["driver"] = {{"name", "ycsb"}, {"version", DriverVersion()}};
-  (*json)["engine"] = {{"name", adapter->engine_name()},
-                       {"version", adapter->engine_version()},
-                       {"summary", adapter->summary()},
-                       {"caveats", adapter->caveats()},
-                       {"write_once_files", adapter->write_once_files()},
-                       {"durability", DurabilityJson(adapter->durability(sync))},
-                       {"library", LibraryJson(adapter->library())}};
+void AddIdentity(const DriverFacts& driver, Engine* engine, bool sync, Json* json) {
+  (*json)["driver"] = {{"name", driver.name}, {"version", DriverVersion()}};
+  (*json)["engine"] = {{"name", engine->engine_name()},
+                       {"version", engine->engine_version()},
+                       {"summary", engine->summary()},
+                       {"caveats", engine->caveats()},
+                       {"write_once_files", engine->write_once_files()},
+                       {"durability", DurabilityJson(engine->durability(sync))},
+                       {"library", LibraryJson(engine->library())}};
   (*json)["build"] = {{"compiler", KVDYNO_COMPILER},
                       {"flags", KVDYNO_CXX_FLAGS},
                       {"type", KVDYNO_BUILD_TYPE},
@@ -108,10 +108,11 @@ Status SystemError(const std::string& action, const std::string& path) {
 
 std::string DriverVersion() { return KVDYNO_VERSION; }
 
-std::string OutcomeJson(const Outcome& outcome, const Properties& properties, Adapter* adapter) {
+std::string OutcomeJson(const Outcome& outcome, const DriverFacts& driver,
+                        const Properties& properties, Engine* engine) {
   Json json;
   json["schema_version"] = "kvdyno.outcome/1";
-  AddIdentity(adapter, properties.settings().sync, &json);
+  AddIdentity(driver, engine, properties.common().sync, &json);
   json["status"] = !outcome.error.ok() ? "failed" : outcome.interrupted ? "interrupted" : "ok";
   json["error"] = nullptr;
   if (!outcome.error.ok()) {
@@ -119,7 +120,7 @@ std::string OutcomeJson(const Outcome& outcome, const Properties& properties, Ad
                      {"phase", outcome.error_phase},
                      {"message", outcome.error.message()}};
   }
-  json["options"] = adapter->options().Values();
+  json["options"] = engine->options().Values();
   json["properties"] = properties.Values();
   json["phases"] = Json::array();
   for (const PhaseResult& phase : outcome.phases) json["phases"].push_back(PhaseJson(phase));
@@ -136,21 +137,17 @@ std::string OutcomeJson(const Outcome& outcome, const Properties& properties, Ad
   return Dump(json);
 }
 
-std::string DescribeJson(const Properties& properties, Adapter* adapter) {
+std::string DescribeJson(const DriverFacts& driver, const Properties& properties, Engine* engine) {
   Json json;
   json["schema_version"] = "kvdyno.describe/1";
-  AddIdentity(adapter, properties.settings().sync, &json);
-  json["options"] = OptionsJson(adapter->options().descriptors());
-  json["accepts_other_options"] = adapter->options().accepts_others();
+  AddIdentity(driver, engine, properties.common().sync, &json);
+  json["options"] = OptionsJson(engine->options().descriptors());
+  json["accepts_other_options"] = engine->options().accepts_others();
   json["properties"] = OptionsJson(properties.table().descriptors());
-  json["phases"] = {"load", "build", "warmup", "measure", "run"};
-  if (adapter->can_settle()) {
-    json["phases"] = {"load",   "settle", "build",   "age",   "age-settle",
-                      "warmup", "rest",   "measure", "drain", "run"};
-  }
+  json["phases"] = driver.phases;
   json["operations"] = Json::array();
-  for (size_t i = 0; i < kOperationCount; ++i) {
-    json["operations"].push_back(OperationName(static_cast<Operation>(i)));
+  for (const Operation operation : driver.operations) {
+    json["operations"].push_back(OperationName(operation));
   }
   return Dump(json);
 }

@@ -41,8 +41,8 @@ void AddOperations(const Tally& tally, double seconds, Metrics* metrics) {
     (*metrics)[name + ".operations"] = {static_cast<double>(mine->completed()), "op"};
     (*metrics)[name + ".not_found"] = {static_cast<double>(mine->not_found), "op"};
     (*metrics)[name + ".failed"] = {static_cast<double>(mine->failed), "op"};
-    if (operation == Operation::kScan) {
-      (*metrics)["scan.rows"] = {static_cast<double>(mine->rows), "row"};
+    if (operation == Operation::kScan || operation == Operation::kSample) {
+      (*metrics)[name + ".rows"] = {static_cast<double>(mine->rows), "row"};
     }
     AddQuantiles(name + ".latency.", mine->latency, metrics);
     if (mine->service != nullptr) AddQuantiles(name + ".service.", *mine->service, metrics);

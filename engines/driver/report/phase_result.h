@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "kvdyno/api/adapter.h"
+#include "kvdyno/api/engine.h"
 #include "measure/rate_curve.h"
 #include "measure/tally.h"
 

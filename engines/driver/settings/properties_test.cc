@@ -1,5 +1,5 @@
 // Properties and the command line as people write them.
-#include "settings/properties.h"
+#include "settings/core_properties.h"
 
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ class PropertiesTest : public testing::Test {
 
   uint64_t cache_size_ = 1024;
   OptionTable engine_;
-  Properties properties_{"toy", &engine_};
+  CoreProperties properties_{"toy", &engine_};
   Command command_;
 };
 

@@ -12,17 +12,27 @@
 
 namespace kvdyno {
 
-enum class Operation : uint8_t { kRead, kUpdate, kInsert, kScan, kReadModifyWrite, kDelete };
-constexpr size_t kOperationCount = 6;
+// All that any driver times. Those before kSample make up mixes of keys and values.
+enum class Operation : uint8_t {
+  kRead,
+  kUpdate,
+  kInsert,
+  kScan,
+  kReadModifyWrite,
+  kDelete,
+  kSample
+};
+constexpr size_t kOperationCount = 7;
+constexpr size_t kMixOperationCount = 6;
 
-// "read", "update", "insert", "scan", "readmodifywrite", "delete": in metrics and messages.
+// "read", "update", "insert", "scan", "readmodifywrite", "delete", "sample": in metrics and messages.
 std::string_view OperationName(Operation operation);
 
 // The same in capitals: in YCSB's output.
 std::string_view OperationYcsbName(Operation operation);
 
-// One weight per operation, in the order of the enumeration.
-using OperationProportions = std::array<double, kOperationCount>;
+// One weight per operation of a mix, in the order of the enumeration.
+using OperationProportions = std::array<double, kMixOperationCount>;
 
 class OperationChooser {
  public:
@@ -45,7 +55,7 @@ class OperationChooser {
   static constexpr uint64_t kWhole = uint64_t{1} << 63;
 
   // Operation i ends, and i + 1 begins, at bounds_[i] of kWhole. A fresh chooser only reads.
-  std::array<uint64_t, kOperationCount - 1> bounds_ = {kWhole, kWhole, kWhole, kWhole, kWhole};
+  std::array<uint64_t, kMixOperationCount - 1> bounds_ = {kWhole, kWhole, kWhole, kWhole, kWhole};
 };
 
 }  // namespace kvdyno
