@@ -134,7 +134,7 @@ TEST_F(SamplingDriver, RefusesWhatCannotWork) {
       {"records=0", "records"},
       {"weights=heavy", "weights"},
       {"delete.share=0.9", "delete.share"},
-      {"recordcount=5", "did you mean"},
+      {"record=5", "did you mean 'records'"},
       {"memory.cap=1KiB", "records: expected so many that they fit"},
   };
   for (const auto& [property, words] : mistakes) {

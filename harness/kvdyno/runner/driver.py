@@ -9,7 +9,7 @@ from typing import Protocol
 from pydantic import ValidationError
 
 from kvdyno.errors import StoreError
-from kvdyno.model.axes import REOPEN_FROM
+from kvdyno.model.axes import REOPEN_FROM, RUNS_OPERATIONS
 from kvdyno.model.point import Point
 from kvdyno.model.record import Outcome
 from kvdyno.model.schema import parse_json, validate
@@ -49,13 +49,18 @@ class NativeDriver:
         """See Driver. Places are flags, so that the property file alone holds what was asked."""
         return [
             str(self._point.engine.binary),
-            *ycsb_flags(self._point.phases),
+            *(ycsb_flags(self._point.phases) if self._takes_flags else ()),
             *("-P", str(places.output / PROPERTIES)),
             *("-p", f"data.dir={places.store}"),
             *("-p", f"output.dir={places.output}"),
             *("-p", f"progress.fd={places.progress_fd}"),
             *(("-p", f"{REOPEN_FROM}={places.output / self._reopens}") if self._reopens else ()),
         ]
+
+    @property
+    def _takes_flags(self) -> bool:
+        """A driver without YCSB's flags runs all of its phases."""
+        return self._point.engine.description.property(RUNS_OPERATIONS) is not None
 
     def tick(self, pids: Sequence[int]) -> None:
         """Such a driver counts by itself."""
@@ -75,7 +80,7 @@ class NativeDriver:
 
 
 def ycsb_flags(phases: Sequence[str]) -> list[str]:
-    """`-load` and `-run`, as the phases need them; a driver with phases of its own gets neither."""
+    """`-load` and `-run`, as the phases need them."""
     load = ["-load"] if "load" in phases else []
     run = ["-run"] if _RUN_PHASES & set(phases) else []
     return load + run
