@@ -223,8 +223,8 @@ void CoreProperties::DescribeConstants() {
       {"core", "site.ycsb.workloads.CoreWorkload", "com.yahoo.ycsb.workloads.CoreWorkload"},
       Plain("The core workload is the only one. Accepted for YCSB's sake."));
   table_.Choice("data.format", &s.data_format, {"single"},
-                Plain("A record is one entry of the store." + " " + engine_name() +
-                      ".format is another spelling." + " Accepted for YCSB's sake."));
+                Plain("A record is one entry of the store. " + engine_name() +
+                      ".format is another spelling. Accepted for YCSB's sake."));
   fixed("table", &s.table, "A store holds one table.");
   fixed("readallfields", &s.read_all_fields, "A value is one piece.");
   table_.Choice("writeallfields", &s.write_all_fields, {"true", "false"},
