@@ -10,7 +10,7 @@
 namespace kvdyno::sampler {
 namespace {
 
-// Of the pair that a delete names.
+// A delete names a pair of key and value.
 constexpr uint64_t kPairBytes = 2 * sizeof(uint64_t);
 
 TallyShape ShapeOf() {

@@ -141,7 +141,7 @@ TEST_F(PropertiesTest, FilesAreNamedWithTheLine) {
 TEST_F(PropertiesTest, HelpListsEveryName) {
   ASSERT_TRUE(Parse({"-nonsense", "--help"}).ok());
   EXPECT_EQ(command_.action, Action::kHelp);
-  const std::string help = HelpText(properties_, engine_);
+  const std::string help = HelpText({"measures toys.", "-run"}, properties_, engine_);
   for (const auto& [name, value] : properties_.Values()) {
     EXPECT_NE(help.find("  " + name + "="), std::string::npos) << name;
   }

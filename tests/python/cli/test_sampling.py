@@ -30,7 +30,7 @@ tables:
   - {id: memory-table, metric: engine.memory, phase: sample, rows: k, columns: engine}
 claims:
   - {id: some, text: tagging does something, engine: tagging, at_least: 1}
-  - {id: faster, text: a larger sample takes longer, metric: sample.latency.mean, phase: sample, engine: tagging,
+  - {id: longer, text: larger takes longer, metric: sample.latency.mean, phase: sample, engine: tagging,
      along: {k: [100, 10]}, at_least: 0.001}
 """
 

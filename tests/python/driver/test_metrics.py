@@ -12,7 +12,7 @@ from kvdyno.model.engine import Engine
 from kvdyno.model.metrics import metrics_of
 from kvdyno.model.project import Project
 
-from .test_contract import BINARIES, DRIVERS, MIX, SAMPLING, SMALL, Left, drive
+from .test_contract import DRIVERS, MIX, SMALL, Left, drive
 
 PROJECT = Project.find(start=Path(__file__))
 

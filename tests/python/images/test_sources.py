@@ -58,7 +58,6 @@ def test_what_goes_in_counts(project: Project, place: str) -> None:
         "build/CMakeCache.txt",
         "engines/driver/driver_test.cc",
         "engines/base/testing/simulated.cc",
-        "engines/sampling/index/levels.cc",
         f"engines/adapters/{ENGINE}/presets.yaml",
         f"engines/adapters/{ENGINE}/counters.txt",
         f"engines/adapters/{ENGINE}/README.md",
@@ -149,3 +148,11 @@ def test_a_bad_image_is_refused_by_name_with_a_remedy(
 ) -> None:
     with pytest.raises(EngineError, match=rf"kvdyno-shelldb:latest: {said}[\s\S]*remedy: make images"):
         check(**changes)
+
+
+def test_another_engines_library_does_not_go_in(project: Project) -> None:
+    write(project.root / "engines/adapters/sampling/packages.txt")
+    write(project.root / "engines/sampling/index/levels.cc")
+    before = sha(project)
+    write(project.root / "engines/sampling/index/levels.cc", "another text")
+    assert sha(project) == before
