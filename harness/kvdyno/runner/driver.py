@@ -9,7 +9,7 @@ from typing import Protocol
 from pydantic import ValidationError
 
 from kvdyno.errors import StoreError
-from kvdyno.model.axes import REOPEN_FROM, RUNS_OPERATIONS
+from kvdyno.model.axes import REOPEN_FROM
 from kvdyno.model.point import Point
 from kvdyno.model.record import Outcome
 from kvdyno.model.schema import parse_json, validate
@@ -59,8 +59,8 @@ class NativeDriver:
 
     @property
     def _takes_flags(self) -> bool:
-        """A driver without YCSB's flags runs all of its phases."""
-        return self._point.engine.description.property(RUNS_OPERATIONS) is not None
+        """Flags choose between load and measured phase; a driver without the latter runs all of its own."""
+        return "measure" in self._point.engine.description.phases
 
     def tick(self, pids: Sequence[int]) -> None:
         """Such a driver counts by itself."""

@@ -148,11 +148,3 @@ def test_a_bad_image_is_refused_by_name_with_a_remedy(
 ) -> None:
     with pytest.raises(EngineError, match=rf"kvdyno-shelldb:latest: {said}[\s\S]*remedy: make images"):
         check(**changes)
-
-
-def test_another_engines_library_does_not_go_in(project: Project) -> None:
-    write(project.root / "engines/adapters/sampling/packages.txt")
-    write(project.root / "engines/sampling/index/levels.cc")
-    before = sha(project)
-    write(project.root / "engines/sampling/index/levels.cc", "another text")
-    assert sha(project) == before
