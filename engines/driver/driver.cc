@@ -2,46 +2,24 @@
 // run, all on the main thread.
 #include "kvdyno/driver/driver.h"
 
-#include <fcntl.h>
 #include <signal.h>
-#include <sys/resource.h>
 
 #include <cstdio>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "load/draw.h"
 #include "load/workload.h"
 #include "places.h"
-#include "report/outcome.h"
+#include "program.h"
 #include "run.h"
 #include "settings/command_line.h"
-#include "settings/properties.h"
+#include "settings/core_properties.h"
 #include "signals.h"
 
 namespace kvdyno {
 namespace {
-
-enum ExitStatus { kDone = 0, kWrongUsage = 1, kFailed = 2, kWrongData = 3 };
-
-int Complain(const std::string& engine, const Status& status, ExitStatus exit_status) {
-  std::fprintf(stderr, "kvdyno-%s: %s\n", engine.c_str(), status.message().c_str());
-  return exit_status;
-}
-
-// Engines at a small scale keep thousands of small tables open.
-void RaiseOpenFileLimit() {
-  rlimit limit;
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &limit);
-}
-
-Status CheckProgressDescriptor(int64_t fd) {
-  if (fd < 0 || fcntl(static_cast<int>(fd), F_GETFD) != -1) return Status::Ok();
-  return Status::InvalidArgument("progress.fd: expected an open file descriptor, got " +
-                                 std::to_string(fd));
-}
 
 // An engine that cannot be asked to finish what ageing left behind pays for it while measured.
 Status CheckAge(const Settings& settings, const Adapter& adapter) {
@@ -65,16 +43,27 @@ Status CheckInterface(const Settings& settings, const Adapter& adapter) {
   return CheckAge(settings, adapter);
 }
 
-int Answer(Action action, const Properties& properties, Adapter* adapter) {
-  std::string text;
-  if (action == Action::kHelp) text = HelpText(properties, adapter->options());
-  if (action == Action::kDescribe) text = DescribeJson(properties, adapter);
-  if (action == Action::kVersion) {
-    text = "kvdyno-" + adapter->engine_name() + " " + DriverVersion() + " (" +
-           adapter->engine_name() + " " + adapter->engine_version() + ")\n";
+DriverFacts FactsOf(const Adapter& adapter, const Settings& settings) {
+  DriverFacts facts = {.name = "ycsb",
+                       .phases = {"load", "build", "warmup", "measure", "run"},
+                       .operations = {},
+                       .log = settings.log,
+                       .skips_log = adapter.can_skip_log()};
+  if (adapter.can_settle()) {
+    facts.phases = {"load",   "settle", "build",   "age",   "age-settle",
+                    "warmup", "rest",   "measure", "drain", "run"};
   }
-  std::fputs(text.c_str(), stdout);
-  return kDone;
+  for (size_t i = 0; i < kMixOperationCount; ++i) {
+    const auto operation = static_cast<Operation>(i);
+    if (operation == Operation::kReverseScan && !adapter.can_scan_reverse()) continue;
+    facts.operations.push_back(operation);
+  }
+  return facts;
+}
+
+Usage UsageOf(const std::string& engine) {
+  return {.purpose = "loads " + engine + " with YCSB workloads and measures it.",
+          .arguments = "-load -run -P workload.properties -p data.dir=DIR"};
 }
 
 int Draw(const Settings& settings, uint64_t count, const std::string& engine) {
@@ -87,8 +76,7 @@ int Draw(const Settings& settings, uint64_t count, const std::string& engine) {
   return kDone;
 }
 
-int Perform(const Properties& properties, const Workload& workload, Adapter* adapter) {
-  const std::string engine = adapter->engine_name();
+int Perform(const CoreProperties& properties, const Workload& workload, Adapter* adapter) {
   const Settings& settings = properties.settings();
   StopSignal stop;
   const SignalWatcher watcher(&stop);
@@ -97,18 +85,7 @@ int Perform(const Properties& properties, const Workload& workload, Adapter* ada
   Outcome outcome;
   outcome.error = PreparePlaces(settings);
   const bool wrong_data = outcome.error.ok() && Run(workload, adapter, &stop).Execute(&outcome);
-  if (!settings.output_dir.empty()) {
-    const std::string path = settings.output_dir + "/outcome.json";
-    const Status written = WriteFileAtomically(path, OutcomeJson(outcome, properties, adapter));
-    // An earlier error is the reason to report.
-    if (!written.ok() && outcome.error.ok()) return Complain(engine, written, kFailed);
-  }
-  if (!outcome.error.ok()) {
-    const std::string where = outcome.error_phase.empty() ? "open" : outcome.error_phase;
-    const Status shown(outcome.error.code(), where + ": " + outcome.error.ToString());
-    return Complain(engine, shown, wrong_data ? kWrongData : kFailed);
-  }
-  return outcome.interrupted ? kExitInterrupted : static_cast<int>(kDone);
+  return Conclude(outcome, FactsOf(*adapter, settings), properties, adapter, wrong_data);
 }
 
 }  // namespace
@@ -117,12 +94,15 @@ int DriverMain(int argc, char** argv) {
   RaiseOpenFileLimit();
   const std::unique_ptr<Adapter> adapter = MakeAdapter();
   const std::string engine = adapter->engine_name();
-  Properties properties(engine, &adapter->options());
+  CoreProperties properties(engine, &adapter->options());
   Command command;
   Status status = ParseCommandLine({argv + 1, argv + argc}, &properties, &command);
   if (!status.ok()) return Complain(engine, status, kWrongUsage);
   if (command.action == Action::kDraw) return Draw(properties.settings(), command.draws, engine);
-  if (command.action != Action::kRun) return Answer(command.action, properties, adapter.get());
+  if (command.action != Action::kRun) {
+    return Answer(command.action, UsageOf(engine), FactsOf(*adapter, properties.settings()),
+                  properties, adapter.get());
+  }
 
   const Settings& settings = properties.settings();
   status = settings.Check(engine);

@@ -50,7 +50,7 @@ Status Empty(const std::string& directory) {
 
 }  // namespace
 
-Status CheckPlaces(const Settings& settings) {
+Status CheckPlaces(const CommonSettings& settings) {
   if (!settings.destroy_data) return Status::Ok();
   const char* home = std::getenv("HOME");
   std::error_code ignored;
@@ -67,7 +67,7 @@ Status CheckPlaces(const Settings& settings) {
   return Status::Ok();
 }
 
-Status PreparePlaces(const Settings& settings) {
+Status PreparePlaces(const CommonSettings& settings) {
   Status status;
   if (!settings.output_dir.empty()) status = MakeDirectory("output.dir", settings.output_dir);
   if (status.ok()) status = MakeDirectory("data.dir", settings.data_dir);

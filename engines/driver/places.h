@@ -3,15 +3,15 @@
 #pragma once
 
 #include "kvdyno/base/status.h"
-#include "settings/settings.h"
+#include "settings/common_settings.h"
 
 namespace kvdyno {
 
 // InvalidArgument when data.destroy would take more than a store with it. Changes nothing.
-Status CheckPlaces(const Settings& settings);
+Status CheckPlaces(const CommonSettings& settings);
 
 // Makes data.dir and output.dir, tries to write there, and empties data.dir where data.destroy is
 // set.
-Status PreparePlaces(const Settings& settings);
+Status PreparePlaces(const CommonSettings& settings);
 
 }  // namespace kvdyno

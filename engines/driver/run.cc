@@ -5,48 +5,15 @@
 #include <sys/prctl.h>
 
 #include <cstdio>
-#include <ctime>
 #include <span>
 #include <thread>
 
 #include "kvdyno/base/clock.h"
 #include "load/kill.h"
-#include "measure/hdr_log.h"
 #include "report/console.h"
 
 namespace kvdyno {
 namespace {
-
-constexpr const char* kSeriesFile = "series.csv";
-constexpr const char* kHistogramFile = "latency.hlog";
-constexpr const char* kEventFile = "events.csv";
-
-double UnixSeconds() {
-  timespec t;
-  clock_gettime(CLOCK_REALTIME, &t);
-  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
-}
-
-Status AppendHistograms(const PhaseResult& phase, double log_started_at, HdrLog* log) {
-  const double offset = phase.started_at - log_started_at;
-  for (size_t i = 0; i < kOperationCount; ++i) {
-    const auto operation = static_cast<Operation>(i);
-    const OperationTally* tally = phase.tally->of(operation);
-    if (tally == nullptr || tally->latency.count() == 0) continue;
-    const std::string tag = phase.name + "." + std::string(OperationName(operation));
-    Status status = log->Append(tag, offset, phase.seconds, tally->latency);
-    if (status.ok() && tally->service != nullptr && tally->service->count() > 0) {
-      status = log->Append(tag + ".service", offset, phase.seconds, *tally->service);
-    }
-    if (!status.ok()) return status;
-  }
-  const auto append = [&](const char* tag, const Histogram* histogram) {
-    if (histogram == nullptr || histogram->count() == 0) return Status::Ok();
-    return log->Append(phase.name + tag, offset, phase.seconds, *histogram);
-  };
-  if (Status s = append(".probe", phase.probe.get()); !s.ok()) return s;
-  return append(".background", phase.background ? &phase.background->latency : nullptr);
-}
 
 uint64_t OrUnlimited(uint64_t limit) { return limit == 0 ? Limits::kUnlimited : limit; }
 
@@ -62,6 +29,7 @@ Run::Run(const Workload& workload, Adapter* adapter, StopSignal* stop)
       started_at_(UnixSeconds()),
       clock_(FastClock::Calibrate()),
       sampler_(adapter, settings_.data_dir),
+      files_(settings_, started_ns_, started_at_),
       new_keys_(static_cast<uint64_t>(settings_.record_count),
                 static_cast<uint64_t>(settings_.thread_count)),
       records_(static_cast<uint64_t>(settings_.record_count)) {}
@@ -95,15 +63,7 @@ void Run::Finish() {
   background_.reset();
   crew_.reset();
   check(adapter_->Close());
-  check(WriteEvents());
-  check(WriteHistograms());
-}
-
-// Those that the engine reports once it is closed.
-Status Run::WriteEvents() {
-  if (events_ == nullptr) return Status::Ok();
-  events_->Append(sampler_.TakeEvents());
-  return events_->Close();
+  check(files_.Finish(&sampler_, outcome_));
 }
 
 Status Run::MakeClients() {
@@ -152,19 +112,10 @@ Status Run::MakeBackground() {
 }
 
 Status Run::MakeObserver(std::vector<Recorder*> recorders) {
-  std::unique_ptr<Series> series;
   const TallyShape shape = workload_.Shape();
-  if (!settings_.output_dir.empty()) {
-    const std::string path = settings_.output_dir + "/" + kSeriesFile;
-    Status status = Series::Create(path, shape, sampler_.Sample(), &series);
-    if (!status.ok()) return status;
-    outcome_->series = {kSeriesFile, settings_.series_interval, series->Columns()};
-    status = EventTable::Create(settings_.output_dir + "/" + kEventFile, started_ns_, &events_);
-    if (!status.ok()) return status;
-    outcome_->events = kEventFile;
-  }
+  if (Status s = files_.Create(shape, sampler_.Sample(), outcome_); !s.ok()) return s;
   observer_ = std::make_unique<Observer>(settings_, shape, std::move(recorders), &sampler_,
-                                         std::move(series), events_.get(), started_);
+                                         files_.TakeSeries(), files_.events(), started_);
   border_ = observer_->SampleBorder();
   return Status::Ok();
 }
@@ -336,22 +287,6 @@ void Run::EndSpan(const std::string& name, size_t first) {
   WeighStore();
   const std::span phases = std::span(outcome_->phases).subspan(first);
   outcome_->phases.push_back(MakeSpan(name, phases));
-}
-
-// Spans are left out: their histograms are sums.
-Status Run::WriteHistograms() {
-  if (settings_.output_dir.empty()) return Status::Ok();
-  std::unique_ptr<HdrLog> log;
-  const std::string path = settings_.output_dir + "/" + kHistogramFile;
-  if (Status status = HdrLog::Create(path, started_at_, &log); !status.ok()) return status;
-  outcome_->histograms = kHistogramFile;
-  for (const PhaseResult& phase : outcome_->phases) {
-    if (phase.tally == nullptr || !phase.covers.empty()) continue;
-    if (Status status = AppendHistograms(phase, started_at_, log.get()); !status.ok()) {
-      return status;
-    }
-  }
-  return log->Close();
 }
 
 }  // namespace kvdyno

@@ -23,9 +23,9 @@
 #include "measure/fast_clock.h"
 #include "measure/sampler.h"
 #include "reopening.h"
-#include "report/event_table.h"
 #include "report/observer.h"
 #include "report/outcome.h"
+#include "report/run_files.h"
 
 namespace kvdyno {
 
@@ -75,8 +75,6 @@ class Run {
   // What the engine owes at this border, where it knows.
   std::optional<uint64_t> DebtNow() const;
   void Finish();
-  Status WriteEvents();
-  Status WriteHistograms();
 
   const Workload& workload_;
   const Settings& settings_;
@@ -89,6 +87,7 @@ class Run {
   Outcome* outcome_ = nullptr;
 
   Sampler sampler_;
+  RunFiles files_;
   KeySequence new_keys_;
   std::unique_ptr<Crew> crew_;
   std::vector<std::unique_ptr<Client>> clients_;
@@ -97,7 +96,6 @@ class Run {
   std::unique_ptr<AcknowledgedWrites> acknowledged_;  // null: not kept
   std::unique_ptr<Reopening> reopening_;              // null: no killed run left the store
   std::vector<Counter> recovery_;                     // metrics known once it answers
-  std::unique_ptr<EventTable> events_;                // null: not written
   std::unique_ptr<Observer> observer_;
   PhaseResult current_;
   std::vector<Counter> border_;  // the sample that ended the last phase

@@ -18,7 +18,8 @@ constexpr std::array<Names, kOperationCount> kNames = {{{"read", "READ"},
                                                         {"readmodifywrite", "READMODIFYWRITE"},
                                                         {"delete", "DELETE"},
                                                         {"multiread", "MULTIREAD"},
-                                                        {"reversescan", "REVERSESCAN"}}};
+                                                        {"reversescan", "REVERSESCAN"},
+                                                        {"sample", "SAMPLE"}}};
 
 }  // namespace
 
@@ -31,7 +32,7 @@ std::string_view OperationYcsbName(Operation operation) {
 }
 
 Status OperationChooser::Make(const OperationProportions& proportions, OperationChooser* chooser) {
-  for (size_t i = 0; i < kOperationCount; ++i) {
+  for (size_t i = 0; i < kMixOperationCount; ++i) {
     if (std::isfinite(proportions[i]) && proportions[i] >= 0) continue;
     return Status::InvalidArgument("proportion of " + std::string(kNames[i].name) +
                                    ": expected 0 or more, got " + std::to_string(proportions[i]));

@@ -33,7 +33,7 @@ TEST(OperationChooser, FitsItsProportions) {
   std::copy(expected.begin(), expected.end(), proportions.begin());
   const OperationChooser chooser = Chooser(proportions);
   Random random(1);
-  std::vector<uint64_t> counts(kOperationCount);
+  std::vector<uint64_t> counts(kMixOperationCount);
   for (int i = 0; i < 1000000; ++i) ++counts.at(static_cast<size_t>(chooser.Next(random)));
   EXPECT_LT(std::abs(ChiSquareDeviation(counts, expected)), kFits);
 }
@@ -47,7 +47,7 @@ TEST(OperationChooser, Normalises) {
 }
 
 TEST(OperationChooser, AnOnlyOperationIsAlwaysChosen) {
-  for (size_t only = 0; only < kOperationCount; ++only) {
+  for (size_t only = 0; only < kMixOperationCount; ++only) {
     OperationProportions proportions{};
     proportions[only] = 0.1;
     const OperationChooser chooser = Chooser(proportions);

@@ -16,15 +16,9 @@
 #include "load/key_sequence.h"
 #include "load/stop_signal.h"
 #include "load/workload.h"
-#include "measure/histogram.h"
+#include "measure/background_writes.h"
 
 namespace kvdyno {
-
-// What it wrote in one phase. Latencies count from the intended starts.
-struct BackgroundWrites {
-  Histogram latency;
-  uint64_t bytes = 0;  // keys and values
-};
 
 class BackgroundWriter {
  public:
@@ -38,7 +32,7 @@ class BackgroundWriter {
   // Begins no further write; returns at once, though one may hang in a stall.
   void RequestEnd() { thread_.request_stop(); }
 
-  // Waits for the last write.
+  // Waits for the last write: what was written in the phase.
   std::shared_ptr<const BackgroundWrites> End();
 
  private:

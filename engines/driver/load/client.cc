@@ -257,6 +257,8 @@ Status Client::Execute() {
       return ReadThenWrite();
     case Operation::kDelete:
       return session_->Delete(request_.key);
+    case Operation::kSample:  // in no mix
+      break;
   }
   __builtin_unreachable();
 }

@@ -27,7 +27,7 @@ Status DrawTable(const Workload& workload, uint64_t count, std::string* table) {
   if (Status s = workload.MakeChooser(0, key_count, &chooser); !s.ok()) return s;
 
   Random random(Mix(static_cast<uint64_t>(settings.seed)));
-  std::array<uint64_t, kOperationCount> operations{};
+  std::array<uint64_t, kMixOperationCount> operations{};
   std::map<uint64_t, uint64_t> keys;
   for (uint64_t i = 0; i < count; ++i) {
     const Operation operation = workload.operations(0).Next(random);
@@ -38,7 +38,7 @@ Status DrawTable(const Workload& workload, uint64_t count, std::string* table) {
   }
 
   *table = "what,name,times\n";
-  for (size_t i = 0; i < kOperationCount; ++i) {
+  for (size_t i = 0; i < kMixOperationCount; ++i) {
     const auto name = OperationName(static_cast<Operation>(i));
     AppendRow("operation", std::string(name), operations[i], table);
   }

@@ -29,7 +29,7 @@ OperationProportions ProportionsOf(const Settings& settings) {
 // The writes of a mix, or what is left without them.
 OperationProportions Part(const OperationProportions& mix, bool writes) {
   OperationProportions part = mix;
-  for (size_t i = 0; i < kOperationCount; ++i) {
+  for (size_t i = 0; i < kMixOperationCount; ++i) {
     const auto operation = static_cast<Operation>(i);
     const bool reads =
         operation == Operation::kRead || operation == Operation::kMultiRead || IsScan(operation);
@@ -169,7 +169,7 @@ bool Workload::ParseKey(std::string_view key, uint64_t* index) const {
 TallyShape Workload::Shape() const {
   TallyShape shape;
   shape.paced = paced(Stream::kLoad) || paced(Stream::kMix);
-  for (size_t i = 0; i < kOperationCount; ++i) {
+  for (size_t i = 0; i < kMixOperationCount; ++i) {
     shape.used[i] = Does(static_cast<Operation>(i));
   }
   shape.used[static_cast<size_t>(Operation::kInsert)] |= settings_.do_load;

@@ -24,26 +24,26 @@ double PercentileNs(const std::vector<ComponentLatency::Bucket>& buckets, uint64
 
 }  // namespace
 
-Sampler::Sampler(Adapter* adapter, std::string data_dir)
-    : adapter_(adapter), data_dir_(std::move(data_dir)), cgroup_(Cgroup::OfThisProcess()) {}
+Sampler::Sampler(Engine* engine, std::string data_dir)
+    : engine_(engine), data_dir_(std::move(data_dir)), cgroup_(Cgroup::OfThisProcess()) {}
 
 std::vector<Counter> Sampler::Sample() {
   std::vector<Counter> counters;
   SampleProcess("/proc/self", &counters);
   cgroup_.Sample(&counters);
   const size_t own = counters.size();
-  adapter_->Sample(&counters);
+  engine_->Sample(&counters);
   for (size_t i = own; i < counters.size(); ++i) counters[i].name.insert(0, "engine.");
   return counters;
 }
 
 std::vector<Counter> Sampler::SampleBorder() {
   std::vector<Counter> counters = Sample();
-  if (const std::optional<uint64_t> debt = adapter_->Debt()) {
+  if (const std::optional<uint64_t> debt = engine_->Debt()) {
     counters.push_back({kDebt, static_cast<double>(*debt), "byte", false});
   }
   std::vector<ComponentLatency> components;
-  adapter_->SampleComponents(&components);
+  engine_->SampleComponents(&components);
   AppendComponents(components_, components, &counters);
   components_ = std::move(components);
   return counters;
@@ -51,7 +51,7 @@ std::vector<Counter> Sampler::SampleBorder() {
 
 std::vector<Event> Sampler::TakeEvents() {
   std::vector<Event> events;
-  adapter_->TakeEvents(&events);
+  engine_->TakeEvents(&events);
   own_events_.Take(&events);
   return events;
 }

@@ -1,5 +1,5 @@
 // Sampler: everything that counts while a run goes on: the process, its cgroup, the engine.
-// Owns nothing but paths; borrows the adapter, which must be open while samples are taken.
+// Owns nothing but paths; borrows the engine, which must be open while samples are taken.
 // One thread at a time.
 #pragma once
 
@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kvdyno/api/adapter.h"
+#include "kvdyno/api/engine.h"
 #include "measure/kernel.h"
 
 namespace kvdyno {
@@ -22,7 +22,7 @@ const Counter* Find(const std::vector<Counter>& sample, std::string_view name);
 
 class Sampler {
  public:
-  Sampler(Adapter* adapter, std::string data_dir);
+  Sampler(Engine* engine, std::string data_dir);
 
   // Names are those of docs/formats.md; the engine's counters are prefixed "engine.".
   std::vector<Counter> Sample();
@@ -32,7 +32,7 @@ class Sampler {
   std::vector<Counter> SampleBorder();
 
   // What happened since the last call, in the engine and beside it. May also be called once after
-  // the adapter was closed.
+  // the engine was closed.
   std::vector<Event> TakeEvents();
 
   // For events that the driver sees itself. Safe from any thread.
@@ -42,7 +42,7 @@ class Sampler {
   Counter DiskUsed() const;
 
  private:
-  Adapter* const adapter_;
+  Engine* const engine_;
   const std::string data_dir_;
   const Cgroup cgroup_;
   EventLog own_events_;

@@ -28,8 +28,8 @@ struct alignas(kCacheLine) OperationTally {
   std::unique_ptr<Histogram> service;  // open loop only: from the call
   uint64_t not_found = 0;              // of the completed ones
   uint64_t failed = 0;                 // beside the completed ones
-  uint64_t rows = 0;                   // of scans; of multi-gets: keys that were found
-  uint64_t unstarted = 0;              // open loop: of the latencies, those not of an operation
+  uint64_t rows = 0;       // of scans and of samples; of multi-gets: keys that were found
+  uint64_t unstarted = 0;  // open loop: of the latencies, those not of an operation
 
   uint64_t completed() const { return latency.count() - unstarted; }
 };

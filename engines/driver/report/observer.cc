@@ -37,7 +37,7 @@ bool Observer::Pulse::Take(Clock::time_point now) {
   return true;
 }
 
-Observer::Observer(const Settings& settings, const TallyShape& shape,
+Observer::Observer(const CommonSettings& settings, const TallyShape& shape,
                    std::vector<Recorder*> recorders, Sampler* sampler,
                    std::unique_ptr<Series> series, EventTable* events, Clock::time_point started)
     : shape_(shape),

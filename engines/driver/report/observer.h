@@ -23,7 +23,7 @@
 #include "report/event_table.h"
 #include "report/progress.h"
 #include "report/series.h"
-#include "settings/settings.h"
+#include "settings/common_settings.h"
 
 namespace kvdyno {
 
@@ -31,9 +31,9 @@ class Observer {
  public:
   // `started` is the driver's start. A null series or table: none is written. `events` is the
   // observer's until Finish.
-  Observer(const Settings& settings, const TallyShape& shape, std::vector<Recorder*> recorders,
-           Sampler* sampler, std::unique_ptr<Series> series, EventTable* events,
-           std::chrono::steady_clock::time_point started);
+  Observer(const CommonSettings& settings, const TallyShape& shape,
+           std::vector<Recorder*> recorders, Sampler* sampler, std::unique_ptr<Series> series,
+           EventTable* events, std::chrono::steady_clock::time_point started);
   ~Observer();
   Observer(const Observer&) = delete;
   Observer& operator=(const Observer&) = delete;

@@ -40,20 +40,20 @@ Json LibraryJson(const std::optional<LibraryFacts>& library) {
 }
 
 // Without a log, the engine's own promises do not hold.
-std::optional<Durability> DurabilityOf(const Adapter& adapter, const Settings& settings) {
-  if (settings.log) return adapter.durability(settings.sync);
+std::optional<Durability> DurabilityOf(const DriverFacts& driver, const Engine& engine, bool sync) {
+  if (driver.log) return engine.durability(sync);
   return Durability{.note = "writes skip the log: what the engine has written out survives"};
 }
 
-void AddIdentity(Adapter* adapter, const Settings& settings, Json* json) {
-  (*json)["driver"] = {{"name", "ycsb"}, {"version", DriverVersion()}};
-  (*json)["engine"] = {{"name", adapter->engine_name()},
-                       {"version", adapter->engine_version()},
-                       {"summary", adapter->summary()},
-                       {"caveats", adapter->caveats()},
-                       {"write_once_files", adapter->write_once_files()},
-                       {"durability", DurabilityJson(DurabilityOf(*adapter, settings))},
-                       {"library", LibraryJson(adapter->library())}};
+void AddIdentity(const DriverFacts& driver, Engine* engine, bool sync, Json* json) {
+  (*json)["driver"] = {{"name", driver.name}, {"version", DriverVersion()}};
+  (*json)["engine"] = {{"name", engine->engine_name()},
+                       {"version", engine->engine_version()},
+                       {"summary", engine->summary()},
+                       {"caveats", engine->caveats()},
+                       {"write_once_files", engine->write_once_files()},
+                       {"durability", DurabilityJson(DurabilityOf(driver, *engine, sync))},
+                       {"library", LibraryJson(engine->library())}};
   (*json)["build"] = {{"compiler", KVDYNO_COMPILER},
                       {"flags", KVDYNO_CXX_FLAGS},
                       {"type", KVDYNO_BUILD_TYPE},
@@ -114,10 +114,11 @@ Status SystemError(const std::string& action, const std::string& path) {
 
 std::string DriverVersion() { return KVDYNO_VERSION; }
 
-std::string OutcomeJson(const Outcome& outcome, const Properties& properties, Adapter* adapter) {
+std::string OutcomeJson(const Outcome& outcome, const DriverFacts& driver,
+                        const Properties& properties, Engine* engine) {
   Json json;
   json["schema_version"] = "kvdyno.outcome/1";
-  AddIdentity(adapter, properties.settings(), &json);
+  AddIdentity(driver, engine, properties.common().sync, &json);
   json["status"] = !outcome.error.ok() ? "failed" : outcome.interrupted ? "interrupted" : "ok";
   json["error"] = nullptr;
   if (!outcome.error.ok()) {
@@ -125,7 +126,7 @@ std::string OutcomeJson(const Outcome& outcome, const Properties& properties, Ad
                      {"phase", outcome.error_phase},
                      {"message", outcome.error.message()}};
   }
-  json["options"] = adapter->options().Values();
+  json["options"] = engine->options().Values();
   json["properties"] = properties.Values();
   json["phases"] = Json::array();
   for (const PhaseResult& phase : outcome.phases) json["phases"].push_back(PhaseJson(phase));
@@ -142,25 +143,19 @@ std::string OutcomeJson(const Outcome& outcome, const Properties& properties, Ad
   return Dump(json);
 }
 
-std::string DescribeJson(const Properties& properties, Adapter* adapter) {
+std::string DescribeJson(const DriverFacts& driver, const Properties& properties, Engine* engine) {
   Json json;
   json["schema_version"] = "kvdyno.describe/1";
-  AddIdentity(adapter, properties.settings(), &json);
-  json["options"] = OptionsJson(adapter->options().descriptors());
-  json["accepts_other_options"] = adapter->options().accepts_others();
+  AddIdentity(driver, engine, properties.common().sync, &json);
+  json["options"] = OptionsJson(engine->options().descriptors());
+  json["accepts_other_options"] = engine->options().accepts_others();
   json["properties"] = OptionsJson(properties.table().descriptors());
-  json["phases"] = {"load", "build", "warmup", "measure", "run"};
-  if (adapter->can_settle()) {
-    json["phases"] = {"load",   "settle", "build",   "age",   "age-settle",
-                      "warmup", "rest",   "measure", "drain", "run"};
-  }
+  json["phases"] = driver.phases;
   json["operations"] = Json::array();
-  for (size_t i = 0; i < kOperationCount; ++i) {
-    const auto operation = static_cast<Operation>(i);
-    if (operation == Operation::kReverseScan && !adapter->can_scan_reverse()) continue;
+  for (const Operation operation : driver.operations) {
     json["operations"].push_back(OperationName(operation));
   }
-  if (adapter->can_skip_log()) json["skips_log"] = true;
+  if (driver.skips_log) json["skips_log"] = true;
   return Dump(json);
 }
 

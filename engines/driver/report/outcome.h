@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "kvdyno/api/adapter.h"
+#include "kvdyno/api/engine.h"
 #include "kvdyno/base/status.h"
 #include "report/phase_result.h"
 #include "settings/properties.h"
@@ -33,11 +33,21 @@ struct Outcome {
   std::string events;      // file name; empty: none
 };
 
+// What a driver is, whatever engine it drives.
+struct DriverFacts {
+  std::string name;
+  std::vector<std::string> phases;
+  std::vector<Operation> operations;
+  bool log = true;         // this run's writes go to the engine's log
+  bool skips_log = false;  // the driver can make a run without
+};
+
 // outcome.json (kvdyno.outcome/1).
-std::string OutcomeJson(const Outcome& outcome, const Properties& properties, Adapter* adapter);
+std::string OutcomeJson(const Outcome& outcome, const DriverFacts& driver,
+                        const Properties& properties, Engine* engine);
 
 // --describe (kvdyno.describe/1).
-std::string DescribeJson(const Properties& properties, Adapter* adapter);
+std::string DescribeJson(const DriverFacts& driver, const Properties& properties, Engine* engine);
 
 // Writes the file whole or not at all.
 Status WriteFileAtomically(const std::string& path, const std::string& text);

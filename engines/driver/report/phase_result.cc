@@ -41,7 +41,7 @@ void AddOperations(const Tally& tally, double seconds, Metrics* metrics) {
     (*metrics)[name + ".operations"] = {static_cast<double>(mine->completed()), "op"};
     (*metrics)[name + ".not_found"] = {static_cast<double>(mine->not_found), "op"};
     (*metrics)[name + ".failed"] = {static_cast<double>(mine->failed), "op"};
-    const bool batch = operation == Operation::kMultiRead;
+    const bool batch = operation == Operation::kMultiRead || operation == Operation::kSample;
     if (batch || IsScan(operation)) {
       (*metrics)[name + ".rows"] = {static_cast<double>(mine->rows), "row"};
     }

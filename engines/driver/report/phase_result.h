@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "kvdyno/api/adapter.h"
-#include "load/background_writer.h"
+#include "kvdyno/api/engine.h"
+#include "measure/background_writes.h"
 #include "measure/rate_curve.h"
 #include "measure/tally.h"
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "kvdyno/api/adapter.h"
+#include "kvdyno/api/engine.h"
 #include "kvdyno/base/status.h"
 #include "measure/tally.h"
 #include "report/csv.h"

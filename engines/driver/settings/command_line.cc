@@ -11,6 +11,7 @@ namespace {
 struct Flag {
   const char* name;
   const char* argument;  // null: the flag takes none
+  const char* property;  // a driver without it has no such flag; null: every driver has it
   const char* effect;
   std::function<Status(Properties*, const std::string&, Command*)> apply;
 };
@@ -45,18 +46,26 @@ const std::vector<Flag>& Flags() {
     };
   };
   static const std::vector<Flag> flags = {
-      {"-load", nullptr, "load the records", truth("doload")},
-      {"-run", nullptr, "run the mix", truth("dotransaction")},
-      {"-t", nullptr, "the same as -run", truth("dotransaction")},
-      {"-db", "NAME", "the engine, which must be this program's", text("dbname")},
-      {"-P", "FILE", "read properties from a file",
+      {"-load", nullptr, "doload", "load the records", truth("doload")},
+      {"-run", nullptr, "dotransaction", "run the mix", truth("dotransaction")},
+      {"-t", nullptr, "dotransaction", "the same as -run", truth("dotransaction")},
+      {"-db", "NAME", "dbname", "the engine, which must be this program's", text("dbname")},
+      {"-P", "FILE", nullptr, "read properties from a file",
        [](Properties* p, const std::string& file, Command*) { return p->SetFile(file); }},
-      {"-p", "NAME=VALUE", "set a property", ApplyPair},
-      {"-threads", "N", "client threads", text("threadcount")},
-      {"-s", nullptr, "print status lines", truth("status")},
-      {"--draw", "COUNT", "run nothing; print what so many draws from the mix choose, as CSV",
-       ApplyDraws},
+      {"-p", "NAME=VALUE", nullptr, "set a property", ApplyPair},
+      {"-threads", "N", "threadcount", "client threads", text("threadcount")},
+      {"-s", nullptr, "status", "print status lines", truth("status")},
+      {"--draw", "COUNT", "requestdistribution",
+       "run nothing; print what so many draws from the mix choose, as CSV", ApplyDraws},
   };
+  return flags;
+}
+
+std::vector<Flag> FlagsOf(const Properties& properties) {
+  std::vector<Flag> flags;
+  for (const Flag& flag : Flags()) {
+    if (flag.property == nullptr || properties.Has(flag.property)) flags.push_back(flag);
+  }
   return flags;
 }
 
@@ -66,9 +75,9 @@ bool Has(const std::vector<std::string>& arguments, std::initializer_list<const 
   });
 }
 
-Status UnknownFlag(const std::string& argument) {
+Status UnknownFlag(const std::string& argument, const std::vector<Flag>& flags) {
   std::vector<std::string> known = {"--help", "--version", "--describe"};
-  for (const Flag& flag : Flags()) known.push_back(flag.name);
+  for (const Flag& flag : flags) known.push_back(flag.name);
   const std::string nearest = NearestWord(argument, known);
   return Status::InvalidArgument(
       argument + ": expected a flag, got an unknown word; " +
@@ -98,10 +107,11 @@ Status ParseCommandLine(const std::vector<std::string>& arguments, Properties* p
                     : Has(arguments, {"--describe"}) ? Action::kDescribe
                                                      : Action::kRun;
   if (command->action != Action::kRun) return Status::Ok();
+  const std::vector<Flag> flags = FlagsOf(*properties);
   for (size_t i = 0; i < arguments.size(); ++i) {
-    const auto flag = std::find_if(Flags().begin(), Flags().end(),
+    const auto flag = std::find_if(flags.begin(), flags.end(),
                                    [&](const Flag& f) { return arguments[i] == f.name; });
-    if (flag == Flags().end()) return UnknownFlag(arguments[i]);
+    if (flag == flags.end()) return UnknownFlag(arguments[i], flags);
     if (flag->argument != nullptr && ++i == arguments.size()) {
       return Status::InvalidArgument(std::string(flag->name) + ": expected " + flag->argument +
                                      ", got the end of the command line");
@@ -111,12 +121,12 @@ Status ParseCommandLine(const std::vector<std::string>& arguments, Properties* p
   return Status::Ok();
 }
 
-std::string HelpText(const Properties& properties, const OptionTable& engine_options) {
+std::string HelpText(const Usage& usage, const Properties& properties,
+                     const OptionTable& engine_options) {
   const std::string& engine = properties.engine_name();
-  std::string text = "kvdyno-" + engine + ": loads " + engine +
-                     " with YCSB workloads and measures it.\n\nUsage: kvdyno-" + engine +
-                     " -load -run -P workload.properties -p data.dir=DIR\n\nFlags:\n";
-  for (const Flag& flag : Flags()) {
+  std::string text = "kvdyno-" + engine + ": " + usage.purpose + "\n\nUsage: kvdyno-" + engine +
+                     " " + usage.arguments + "\n\nFlags:\n";
+  for (const Flag& flag : FlagsOf(properties)) {
     std::string spelling = flag.name;
     if (flag.argument != nullptr) spelling += std::string(" ") + flag.argument;
     spelling.resize(std::max(spelling.size(), size_t{16}), ' ');

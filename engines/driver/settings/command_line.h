@@ -1,4 +1,4 @@
-// The command line, with YCSB-cpp's flags.
+// The command line, with those of YCSB-cpp's flags whose properties the driver has.
 // Owns nothing; fills a Properties in the order in which things are given, so that later ones win.
 // One thread.
 #pragma once
@@ -25,7 +25,14 @@ struct Command {
 Status ParseCommandLine(const std::vector<std::string>& arguments, Properties* properties,
                         Command* command);
 
+// What --help begins with: what the driver does, and the arguments of a usual run.
+struct Usage {
+  std::string purpose;
+  std::string arguments;
+};
+
 // The text of --help: flags, properties and the engine's options, with defaults.
-std::string HelpText(const Properties& properties, const OptionTable& engine_options);
+std::string HelpText(const Usage& usage, const Properties& properties,
+                     const OptionTable& engine_options);
 
 }  // namespace kvdyno

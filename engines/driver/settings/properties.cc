@@ -1,6 +1,7 @@
 // Setting properties by name. Owned and used by the main thread, before others start.
 #include "settings/properties.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -30,29 +31,60 @@ bool SetIn(const std::vector<OptionDescriptor>& options, std::string_view name,
   return false;
 }
 
+OptionNote Plain(std::string effect) { return {.effect = std::move(effect)}; }
+
 }  // namespace
 
-Properties::Properties(std::string engine_name, OptionTable* engine_options)
-    : engine_name_(std::move(engine_name)), engine_options_(engine_options) {
-  DescribeData();
-  DescribeMix();
-  DescribeKeyChoice();
-  DescribePhases();
-  DescribeClients();
-  DescribePlaces();
-  DescribeReporting();
-  DescribeConstants();
+void Properties::DescribeCommon(CommonSettings* common) {
+  common_ = common;
+  DescribePlaces(common);
+  DescribeReporting(common);
+}
+
+void Properties::DescribePlaces(CommonSettings* common) {
+  CommonSettings& s = *common;
+  const auto alias = [&](const char* word) {
+    return " " + engine_name_ + "." + word + " is another spelling.";
+  };
+  table_.Text("data.dir", &s.data_dir,
+              Plain("The store's directory; made when missing." + alias("dbname")));
+  table_.Bool("data.destroy", &s.destroy_data,
+              Plain("Removes everything in data.dir before the load." + alias("destroy")));
+  table_.Text("dbname", &s.db_name,
+              Plain("The engine; must be the one of this program. The same as -db."));
+  table_.Text(
+      "output.dir", &s.output_dir,
+      Plain("Where outcome.json, latency.hlog, series.csv and events.csv go; empty: nowhere."));
+  table_.Integer(
+      "progress.fd", &s.progress_fd,
+      {.effect = "Open file descriptor for progress lines; -1: none.", .min = -1, .max = 1 << 20});
+  table_.Bytes("memory.cap", &s.memory_cap,
+               {.effect = "Memory that the process's cgroup allows, for the engine; 0: no cap.",
+                .scales = true});
+  table_.Integer("threadcount", &s.thread_count,
+                 {.effect = "Client threads; the same as -threads.", .min = 1, .max = 4096});
+}
+
+void Properties::DescribeReporting(CommonSettings* common) {
+  CommonSettings& s = *common;
+  table_.Bool("status", &s.status, Plain("Prints status lines; the same as -s."));
+  table_.Seconds("status.interval", &s.status_interval,
+                 {.effect = "Time between status lines.", .min = 0.1, .max = 86400});
+  table_.Seconds("series.interval", &s.series_interval,
+                 {.effect = "Time between rows of series.csv.", .min = 0.05, .max = 86400});
 }
 
 std::map<std::string, std::string> Properties::OtherSpellings() const {
-  std::map<std::string, std::string> spellings = {{"limit.ops", "target"},
-                                                  {engine_name_ + ".dbname", "data.dir"}};
-  // A foreign binding has these options itself.
-  if (!engine_options_->accepts_others()) {
-    spellings[engine_name_ + ".destroy"] = "data.destroy";
-    spellings[engine_name_ + ".format"] = "data.format";
-  }
+  std::map<std::string, std::string> spellings = {{engine_name_ + ".dbname", "data.dir"}};
+  // A foreign binding has this option itself.
+  if (!engine_accepts_others()) spellings[engine_name_ + ".destroy"] = "data.destroy";
   return spellings;
+}
+
+bool Properties::Has(std::string_view name) const {
+  const std::vector<OptionDescriptor>& known = table_.descriptors();
+  return std::any_of(known.begin(), known.end(),
+                     [&](const OptionDescriptor& option) { return option.name == name; });
 }
 
 Status Properties::Set(std::string_view name, std::string_view text) {

@@ -1,5 +1,5 @@
 // Properties and the command line as people write them.
-#include "settings/properties.h"
+#include "settings/core_properties.h"
 
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ class PropertiesTest : public testing::Test {
 
   uint64_t cache_size_ = 1024;
   OptionTable engine_;
-  Properties properties_{"toy", &engine_};
+  CoreProperties properties_{"toy", &engine_};
   Command command_;
 };
 
@@ -141,7 +141,7 @@ TEST_F(PropertiesTest, FilesAreNamedWithTheLine) {
 TEST_F(PropertiesTest, HelpListsEveryName) {
   ASSERT_TRUE(Parse({"-nonsense", "--help"}).ok());
   EXPECT_EQ(command_.action, Action::kHelp);
-  const std::string help = HelpText(properties_, engine_);
+  const std::string help = HelpText({"measures toys.", "-run"}, properties_, engine_);
   for (const auto& [name, value] : properties_.Values()) {
     EXPECT_NE(help.find("  " + name + "="), std::string::npos) << name;
   }

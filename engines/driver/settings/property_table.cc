@@ -1,9 +1,9 @@
 // What every property means: the text of --help, --describe and the documentation.
-// Fills a Properties' table while it is constructed. Defaults are the initial values in Settings.
+// Fills a CoreProperties' table while it is constructed. Defaults are the initial values in Settings.
 #include <limits>
 
 #include "kvdyno/generate/key_chooser.h"
-#include "settings/properties.h"
+#include "settings/core_properties.h"
 
 namespace kvdyno {
 namespace {
@@ -24,7 +24,25 @@ OptionNote ChoosesKeys(std::string effect, double max = std::numeric_limits<doub
 
 }  // namespace
 
-void Properties::DescribeData() {
+CoreProperties::CoreProperties(std::string engine_name, OptionTable* engine_options)
+    : Properties(std::move(engine_name), engine_options) {
+  DescribeData();
+  DescribeMix();
+  DescribeKeyChoice();
+  DescribePhases();
+  DescribeClients();
+  DescribeCommon(&settings_);
+  DescribeConstants();
+}
+
+std::map<std::string, std::string> CoreProperties::OtherSpellings() const {
+  std::map<std::string, std::string> spellings = Properties::OtherSpellings();
+  spellings["limit.ops"] = "target";
+  if (!engine_accepts_others()) spellings[engine_name() + ".format"] = "data.format";
+  return spellings;
+}
+
+void CoreProperties::DescribeData() {
   Settings& s = settings_;
   table_.Integer("recordcount", &s.record_count,
                  {.effect = "Records that a load inserts and that the mix chooses among.",
@@ -62,7 +80,7 @@ void Properties::DescribeData() {
                .shapes_data = true});
 }
 
-void Properties::DescribeMix() {
+void CoreProperties::DescribeMix() {
   Settings& s = settings_;
   table_.Real("readproportion", &s.read_proportion, Plain("Weight of reads in the mix."));
   table_.Real("updateproportion", &s.update_proportion,
@@ -87,7 +105,7 @@ void Properties::DescribeMix() {
             "the places of popular keys follow seed alone. 0: the same as seed."));
 }
 
-void Properties::DescribeKeyChoice() {
+void CoreProperties::DescribeKeyChoice() {
   Settings& s = settings_;
   table_.Choice("requestdistribution", &s.request_distribution, DistributionNames(),
                 ChoosesKeys("Which keys operations choose."));
@@ -122,7 +140,7 @@ void Properties::DescribeKeyChoice() {
                  {.effect = "Keys of a multi-get, each chosen by itself.", .min = 1, .max = 10000});
 }
 
-void Properties::DescribePhases() {
+void CoreProperties::DescribePhases() {
   Settings& s = settings_;
   table_.Bool("doload", &s.do_load, Plain("Runs the load phase; the same as -load."));
   table_.Bool("dotransaction", &s.do_transaction, Plain("Runs the mix; the same as -run and -t."));
@@ -172,10 +190,8 @@ void Properties::DescribePhases() {
                     "checks that it holds what was acknowledged."));
 }
 
-void Properties::DescribeClients() {
+void CoreProperties::DescribeClients() {
   Settings& s = settings_;
-  table_.Integer("threadcount", &s.thread_count,
-                 {.effect = "Client threads; the same as -threads.", .min = 1, .max = 4096});
   table_.Real("target", &s.target,
               Plain("Operations a second that all clients together start in warm-up and "
                     "measurement (open loop): latency then counts from the intended start. "
@@ -212,41 +228,7 @@ void Properties::DescribeClients() {
                  {.effect = "See probe.interval.", .min = 1e-6, .max = 3600});
 }
 
-void Properties::DescribePlaces() {
-  Settings& s = settings_;
-  const auto alias = [&](const char* word) {
-    return " " + engine_name_ + "." + word + " is another spelling.";
-  };
-  table_.Text("data.dir", &s.data_dir,
-              Plain("The store's directory; made when missing." + alias("dbname")));
-  table_.Bool("data.destroy", &s.destroy_data,
-              Plain("Removes everything in data.dir before the load." + alias("destroy")));
-  table_.Choice("data.format", &s.data_format, {"single"},
-                Plain("A record is one entry of the store." + alias("format") +
-                      " Accepted for YCSB's sake."));
-  table_.Text("dbname", &s.db_name,
-              Plain("The engine; must be the one of this program. The same as -db."));
-  table_.Text(
-      "output.dir", &s.output_dir,
-      Plain("Where outcome.json, latency.hlog, series.csv and events.csv go; empty: nowhere."));
-  table_.Integer(
-      "progress.fd", &s.progress_fd,
-      {.effect = "Open file descriptor for progress lines; -1: none.", .min = -1, .max = 1 << 20});
-  table_.Bytes("memory.cap", &s.memory_cap,
-               {.effect = "Memory that the process's cgroup allows, for the engine; 0: no cap.",
-                .scales = true});
-}
-
-void Properties::DescribeReporting() {
-  Settings& s = settings_;
-  table_.Bool("status", &s.status, Plain("Prints status lines; the same as -s."));
-  table_.Seconds("status.interval", &s.status_interval,
-                 {.effect = "Time between status lines.", .min = 0.1, .max = 86400});
-  table_.Seconds("series.interval", &s.series_interval,
-                 {.effect = "Time between rows of series.csv.", .min = 0.05, .max = 86400});
-}
-
-void Properties::DescribeConstants() {
+void CoreProperties::DescribeConstants() {
   Settings& s = settings_;
   const auto fixed = [&](const char* name, std::string* value, const char* why) {
     table_.Choice(name, value, {*value}, Plain(std::string(why) + " Accepted for YCSB's sake."));
@@ -255,6 +237,9 @@ void Properties::DescribeConstants() {
       "workload", &s.workload,
       {"core", "site.ycsb.workloads.CoreWorkload", "com.yahoo.ycsb.workloads.CoreWorkload"},
       Plain("The core workload is the only one. Accepted for YCSB's sake."));
+  table_.Choice("data.format", &s.data_format, {"single"},
+                Plain("A record is one entry of the store. " + engine_name() +
+                      ".format is another spelling. Accepted for YCSB's sake."));
   fixed("table", &s.table, "A store holds one table.");
   fixed("readallfields", &s.read_all_fields, "A value is one piece.");
   table_.Choice("writeallfields", &s.write_all_fields, {"true", "false"},

@@ -18,12 +18,8 @@ uint64_t IndicesOf(int64_t digits) {
 }  // namespace
 
 Status Settings::Check(const std::string& engine_name) const {
-  if (!db_name.empty() && db_name != engine_name) {
-    return Wrong("dbname: expected '" + engine_name + "', which this program drives, got '" +
-                 db_name + "'; run kvdyno-" + db_name);
-  }
+  if (Status checked = CheckCommon(engine_name); !checked.ok()) return checked;
   if (!do_load && !do_transaction) return Wrong("nothing to do: expected -load, -run or both");
-  if (data_dir.empty()) return Wrong("data.dir: expected the store's directory, got nothing");
   if (destroy_data && !do_load) {
     return Wrong("data.destroy: expected -load, which fills the emptied store, got -run alone");
   }

@@ -1,4 +1,4 @@
-// Settings: every property of a run, with its default.
+// Settings: every property of a run with a YCSB workload, with its default.
 // Owns plain values; knows neither how they are spelled nor what is done with them. Properties
 // (properties.h) describe and fill it; the names here are the properties' names.
 // Immutable once filled.
@@ -7,13 +7,13 @@
 #include <cstdint>
 #include <string>
 
-#include "kvdyno/base/status.h"
+#include "settings/common_settings.h"
 
 namespace kvdyno {
 
 enum class ScanLengthDistribution : uint8_t { kUniform, kZipfian, kConstant };
 
-struct Settings {
+struct Settings : CommonSettings {
   // What the store holds.
   int64_t record_count = 1000;
   int64_t insert_start = 0;
@@ -72,11 +72,9 @@ struct Settings {
   std::string reopen_from;
 
   // How the clients work.
-  int64_t thread_count = 1;
   double target = 0;
   std::string limit_file;
   std::string arrivals = "constant";
-  bool sync = false;
   bool log = true;
   bool verify = false;
   int64_t writer_threads = 0;
@@ -84,19 +82,7 @@ struct Settings {
   double probe_interval = 0;
   double probe_threshold = 0.01;
 
-  // Places.
-  std::string data_dir;
-  bool destroy_data = false;
   std::string data_format = "single";
-  std::string db_name;
-  std::string output_dir;
-  int64_t progress_fd = -1;
-  uint64_t memory_cap = 0;
-
-  // Reporting.
-  bool status = false;
-  double status_interval = 10;
-  double series_interval = 1;
 
   // YCSB properties that have one true value here.
   std::string workload = "core";

@@ -1,6 +1,6 @@
 """Which metrics an engine's runs can have: what figures, tables and claims may name (docs/formats.md).
 
-Drivers describe no metrics, so those of the two drivers that are known stand here. An engine's own counters
+Drivers describe no metrics, so those of the drivers that are known stand here. An engine's own counters
 stand beside its adapter, in counters.txt; a test compares both with what drivers report.
 """
 
@@ -37,6 +37,11 @@ _DERIVED = (
 )
 _ROWS = ("scan", "reversescan", "multiread")
 _BACKGROUND = "background"
+_SAMPLING_DERIVED = (
+    *("sample.rows", "cpu.per_operation"),
+    *(f"write_amplification.{name}" for name in ("gross", "net", "calls")),
+    *(f"read_amplification.{name}" for name in ("disk", "bytes", "calls")),
+)
 _RECOVERY = (
     *(f"recovery.{name}" for name in ("first_answer_s", "full_speed_s", "rate_before", "log_bytes")),
     *(f"recovery.{name}" for name in ("read_bytes", "write_bytes")),
@@ -84,6 +89,8 @@ def metrics_of(engine: Engine) -> Metrics | None:
     match engine.description.driver.name:
         case "ycsb":
             return _ycsb(engine, operations)
+        case "sampling":
+            return _sampling(engine, operations)
         case "ycsb-cpp":
             return Metrics(phases=_upstream(operations))
         case _:
@@ -151,6 +158,21 @@ def _ycsb(engine: Engine, operations: Sequence[str]) -> Metrics:
         histograms=(*operations, *(f"{name}.service" for name in operations), "probe", _BACKGROUND),
         series=(*_TOTALS, *_SAMPLED, *_counts(operations, ("operations",)), *columns, *counters),
         more_counters=more,
+    )
+
+
+def _sampling(engine: Engine, operations: Sequence[str]) -> Metrics:
+    counters = tuple(COUNTER_PREFIX + name for name in engine.counters or ())
+    columns = [f"{name}.latency.{each}" for name in operations for each in ("p50", "p99", "max")]
+    return Metrics(
+        phases=(
+            *(*_TOTALS, _SECONDS, *_SAMPLED, *_SAMPLING_DERIVED, *counters),
+            *_counts(operations, ("operations", "not_found", "failed")),
+            *_counts([f"{name}.latency" for name in operations], _STATISTICS),
+        ),
+        histograms=tuple(operations),
+        series=(*_TOTALS, *_SAMPLED, *_counts(operations, ("operations",)), *columns, *counters),
+        more_counters=engine.counters is None,
     )
 
 

@@ -19,8 +19,6 @@ DOCKERFILE = Path("containers/Dockerfile")
 
 # Useless to a driver: tests, benchmarks, and what the harness reads from the tree.
 _FOLDERS_LEFT_OUT = frozenset({"fuzz", "testing", "versions", "__pycache__"})
-# Libraries that no driver links.
-_LIBRARIES_LEFT_OUT = ("sampling",)
 _INCLUDED = re.compile(r"include\(\.\./([\w-]+)/")
 _FILES_LEFT_OUT = (
     *("*_test.*", "*.md", "*.py"),
@@ -36,12 +34,11 @@ def buildable_engines(project: Project) -> tuple[str, ...]:
 def common_sources(project: Project) -> tuple[Path, ...]:
     """What every driver is built from: files relative to the checkout, in order of path.
 
-    That is all under engines/ but the adapters, the libraries that have an engine's name, and those that
-    no driver links.
+    That is all under engines/ but the adapters, and the libraries that have an engine's name.
     """
     engines = project.adapters.parent
     left_out = {project.adapters / name for name in _names(project.adapters)}
-    left_out |= {engines / name for name in (*buildable_engines(project), *_LIBRARIES_LEFT_OUT)}
+    left_out |= {engines / name for name in buildable_engines(project)}
     found = [project.root / DOCKERFILE, project.root / "CMakeLists.txt", *_files(engines, left_out=left_out)]
     return tuple(sorted(path.relative_to(project.root) for path in found))
 

@@ -49,13 +49,18 @@ class NativeDriver:
         """See Driver. Places are flags, so that the property file alone holds what was asked."""
         return [
             str(self._point.engine.binary),
-            *ycsb_flags(self._point.phases),
+            *(ycsb_flags(self._point.phases) if self._takes_flags else ()),
             *("-P", str(places.output / PROPERTIES)),
             *("-p", f"data.dir={places.store}"),
             *("-p", f"output.dir={places.output}"),
             *("-p", f"progress.fd={places.progress_fd}"),
             *(("-p", f"{REOPEN_FROM}={places.output / self._reopens}") if self._reopens else ()),
         ]
+
+    @property
+    def _takes_flags(self) -> bool:
+        """Flags choose between load and measured phase; a driver without the latter runs all of its own."""
+        return "measure" in self._point.engine.description.phases
 
     def tick(self, pids: Sequence[int]) -> None:
         """Such a driver counts by itself."""
@@ -75,7 +80,7 @@ class NativeDriver:
 
 
 def ycsb_flags(phases: Sequence[str]) -> list[str]:
-    """`-load` and `-run`, as the phases need them; a driver with phases of its own gets neither."""
+    """`-load` and `-run`, as the phases need them."""
     load = ["-load"] if "load" in phases else []
     run = ["-run"] if _RUN_PHASES & set(phases) else []
     return load + run

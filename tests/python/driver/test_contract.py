@@ -20,7 +20,10 @@ from kvdyno.model.project import Project
 from kvdyno.model.schema import validate
 
 REPOSITORY = Path(__file__).parents[3]
-BINARIES = sorted(Project.find(start=REPOSITORY).binaries.glob("kvdyno-*"))
+DRIVERS = sorted(Project.find(start=REPOSITORY).binaries.glob("kvdyno-*"))
+SAMPLING = "kvdyno-sampling"
+#: Those of keys and values.
+BINARIES = [path for path in DRIVERS if path.name != SAMPLING]
 MEMORY = Project.find(start=REPOSITORY).binaries / "kvdyno-memory"
 
 OPERATIONS = (
@@ -116,7 +119,7 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Left:
     return left
 
 
-@pytest.mark.parametrize("binary", BINARIES, ids=lambda path: path.name)
+@pytest.mark.parametrize("binary", DRIVERS, ids=lambda path: path.name)
 def test_every_driver_describes_itself(binary: Path) -> None:
     document = describe(binary)
     validate(document, schema="describe", where=binary.name)
@@ -158,7 +161,7 @@ def test_aged_data_verifies_and_each_phase_pays_its_debt(binary: Path, tmp_path:
         assert left.metrics("drain")["debt"] <= left.metrics("measure")["debt.begin"]
 
 
-@pytest.mark.parametrize("binary", BINARIES, ids=lambda path: path.name)
+@pytest.mark.parametrize("binary", DRIVERS, ids=lambda path: path.name)
 def test_every_driver_describes_what_a_write_survives(binary: Path) -> None:
     durability = describe(binary)["engine"]["durability"]
     if not binary.name.startswith("kvdyno-ycsb-"):

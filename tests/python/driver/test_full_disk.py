@@ -13,7 +13,7 @@ import pytest
 from kvdyno.model.project import Project
 
 REPOSITORY = Path(__file__).parents[3]
-IN_MEMORY = {"kvdyno-memory", "kvdyno-noop"}
+IN_MEMORY = {"kvdyno-memory", "kvdyno-noop", "kvdyno-sampling"}
 DURABLE = [
     path
     for path in sorted(Project.find(start=REPOSITORY).binaries.glob("kvdyno-*"))

@@ -58,7 +58,6 @@ def test_what_goes_in_counts(project: Project, place: str) -> None:
         "build/CMakeCache.txt",
         "engines/driver/driver_test.cc",
         "engines/base/testing/simulated.cc",
-        "engines/sampling/index/levels.cc",
         f"engines/adapters/{ENGINE}/presets.yaml",
         f"engines/adapters/{ENGINE}/counters.txt",
         f"engines/adapters/{ENGINE}/README.md",

@@ -84,8 +84,14 @@ def test_an_experiment_has_no_mistake(name: str, profile: str) -> None:
 
 def test_every_published_claim_is_in_an_experiment_with_its_bounds() -> None:
     documents = read_published(PROJECT)
-    published = {f"{name}/{each.id}": each for name in ("evendb", "adoc") for each in documents[name].claims}
-    names = [each.name for each in list_experiments(PROJECT) if each.name.startswith(("evendb-", "adoc-"))]
+    published = {
+        f"{name}/{each.id}": each for name in ("evendb", "adoc", "de-wss") for each in documents[name].claims
+    }
+    names = [
+        each.name
+        for each in list_experiments(PROJECT)
+        if each.name.startswith(("evendb-", "adoc-", "sampling-"))
+    ]
     claims = [
         claim
         for name in names

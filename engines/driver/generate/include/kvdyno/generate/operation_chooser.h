@@ -12,6 +12,7 @@
 
 namespace kvdyno {
 
+// All that any driver times. Those before kSample make up mixes of keys and values.
 enum class Operation : uint8_t {
   kRead,
   kUpdate,
@@ -20,23 +21,25 @@ enum class Operation : uint8_t {
   kReadModifyWrite,
   kDelete,
   kMultiRead,
-  kReverseScan
+  kReverseScan,
+  kSample
 };
-constexpr size_t kOperationCount = 8;
+constexpr size_t kOperationCount = 9;
+constexpr size_t kMixOperationCount = 8;
 
 constexpr bool IsScan(Operation operation) {
   return operation == Operation::kScan || operation == Operation::kReverseScan;
 }
 
-// "read", "update", "insert", "scan", "readmodifywrite", "delete", "multiread", "reversescan": in
-// metrics and messages.
+// "read", "update", "insert", "scan", "readmodifywrite", "delete", "multiread", "reversescan", "sample":
+// in metrics and messages.
 std::string_view OperationName(Operation operation);
 
 // The same in capitals: in YCSB's output.
 std::string_view OperationYcsbName(Operation operation);
 
-// One weight per operation, in the order of the enumeration.
-using OperationProportions = std::array<double, kOperationCount>;
+// One weight per operation of a mix, in the order of the enumeration.
+using OperationProportions = std::array<double, kMixOperationCount>;
 
 class OperationChooser {
  public:
@@ -59,8 +62,8 @@ class OperationChooser {
   static constexpr uint64_t kWhole = uint64_t{1} << 63;
 
   // Operation i ends, and i + 1 begins, at bounds_[i] of kWhole. A fresh chooser only reads.
-  std::array<uint64_t, kOperationCount - 1> bounds_ = {kWhole, kWhole, kWhole, kWhole,
-                                                       kWhole, kWhole, kWhole};
+  std::array<uint64_t, kMixOperationCount - 1> bounds_ = {kWhole, kWhole, kWhole, kWhole,
+                                                          kWhole, kWhole, kWhole};
 };
 
 }  // namespace kvdyno

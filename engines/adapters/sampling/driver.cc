@@ -1,0 +1,59 @@
+// From the command line to the exit status. Owns engine and properties of a run, all on the main thread.
+#include "driver.h"
+
+#include <signal.h>
+
+#include <string>
+
+#include "engine.h"
+#include "places.h"
+#include "program.h"
+#include "properties.h"
+#include "run.h"
+#include "signals.h"
+
+namespace kvdyno::sampler {
+namespace {
+
+const DriverFacts kFacts = {
+    .name = "sampling",
+    .phases = {"load", "update", "settle", "run", "sample"},
+    .operations = {Operation::kInsert, Operation::kDelete, Operation::kSample}};
+
+const Usage kUsage = {.purpose =
+                          "inserts weighted records, deletes some, samples the rest, and "
+                          "measures that.",
+                      .arguments = "-p records=1000000 -p data.dir=DIR -p output.dir=DIR"};
+
+int Perform(const SamplerProperties& properties, SamplingEngine* engine) {
+  StopSignal stop;
+  const SignalWatcher watcher(&stop);
+  signal(SIGPIPE, SIG_IGN);  // a reader of progress lines may leave
+  Outcome outcome;
+  outcome.error = PreparePlaces(properties.settings());
+  if (outcome.error.ok()) Run(properties.settings(), engine, &stop).Execute(&outcome);
+  return Conclude(outcome, kFacts, properties, engine, false);
+}
+
+}  // namespace
+
+int DriverMain(int argc, char** argv) {
+  SamplingEngine engine;
+  const std::string name = engine.engine_name();
+  SamplerProperties properties(name, &engine.options());
+  Command command;
+  Status status = ParseCommandLine({argv + 1, argv + argc}, &properties, &command);
+  if (!status.ok()) return Complain(name, status, kWrongUsage);
+  if (command.action != Action::kRun) {
+    return Answer(command.action, kUsage, kFacts, properties, &engine);
+  }
+  const Settings& settings = properties.settings();
+  status = settings.Check(name);
+  if (status.ok()) status = engine.CheckThreads(settings.thread_count, settings.update_samplers);
+  if (status.ok()) status = CheckPlaces(settings);
+  if (status.ok()) status = CheckProgressDescriptor(settings.progress_fd);
+  if (!status.ok()) return Complain(name, status, kWrongUsage);
+  return Perform(properties, &engine);
+}
+
+}  // namespace kvdyno::sampler

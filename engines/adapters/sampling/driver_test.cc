@@ -1,0 +1,201 @@
+// The whole driver inside the test program, and what it leaves behind.
+#include "driver.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "data.h"
+
+namespace kvdyno::sampler {
+namespace {
+
+using nlohmann::json;
+
+class SamplingDriver : public testing::Test {
+ protected:
+  SamplingDriver() {
+    std::string pattern = testing::TempDir() + "/kvdyno_sampling_XXXXXX";
+    root_ = mkdtemp(pattern.data());
+  }
+  ~SamplingDriver() override { std::filesystem::remove_all(root_); }
+
+  int DriveWith(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "kvdyno-sampling");
+    std::vector<char*> argv;
+    for (std::string& argument : arguments) argv.push_back(argument.data());
+    testing::internal::CaptureStdout();
+    testing::internal::CaptureStderr();
+    const int exit_status = DriverMain(static_cast<int>(argv.size()), argv.data());
+    output_ = testing::internal::GetCapturedStdout();
+    errors_ = testing::internal::GetCapturedStderr();
+    return exit_status;
+  }
+
+  // Few records and queries, with places to work in; later properties win.
+  int Drive(const std::vector<std::string>& properties) {
+    std::vector<std::string> arguments = {"-p", "data.dir=" + root_ + "/data",
+                                          "-p", "output.dir=" + root_ + "/output",
+                                          "-p", "records=5000",
+                                          "-p", "queries=20",
+                                          "-p", "k=50",
+                                          "-p", "sampling.buffer_records=200"};
+    for (const std::string& property : properties) {
+      arguments.insert(arguments.end(), {"-p", property});
+    }
+    return DriveWith(arguments);
+  }
+
+  json Outcome() const {
+    std::ifstream stream(root_ + "/output/outcome.json");
+    return json::parse(stream);
+  }
+
+  double MetricOf(const std::string& phase, const std::string& metric) const {
+    const json outcome = Outcome();
+    for (const json& each : outcome["phases"]) {
+      if (each["name"] == phase) return each["metrics"][metric]["value"];
+    }
+    ADD_FAILURE() << "no phase " << phase;
+    return 0;
+  }
+
+  std::string root_;
+  std::string output_;
+  std::string errors_;
+};
+
+TEST_F(SamplingDriver, CountsEveryOperation) {
+  ASSERT_EQ(Drive({}), 0) << errors_;
+  std::vector<std::string> phases;
+  const json outcome = Outcome();
+  for (const json& phase : outcome["phases"]) phases.push_back(phase["name"]);
+  EXPECT_EQ(phases, (std::vector<std::string>{"load", "update", "settle", "run", "sample"}));
+  EXPECT_EQ(MetricOf("load", "insert.operations"), 500);
+  EXPECT_EQ(MetricOf("run", "insert.operations"), 4500);
+  EXPECT_GT(MetricOf("run", "delete.operations"), 0);
+  EXPECT_EQ(MetricOf("sample", "engine.records"), 5000 - MetricOf("run", "delete.operations"));
+  EXPECT_EQ(MetricOf("sample", "sample.operations"), 20);
+  EXPECT_EQ(MetricOf("sample", "sample.rows"), 20 * 50);
+  EXPECT_EQ(MetricOf("sample", "engine.accepted"), 20 * 50);
+  for (const char* file : {"series.csv", "events.csv", "latency.hlog"}) {
+    EXPECT_TRUE(std::filesystem::exists(root_ + "/output/" + file)) << file;
+  }
+}
+
+TEST_F(SamplingDriver, EverySamplerAndPolicyEndsWithTheSameRecords) {
+  std::set<double> records;
+  for (const char* sampler :
+       {"static-alias", "fenwick-tree", "aggregate-tree", "reservoir", "index"}) {
+    ASSERT_EQ(Drive({std::string("sampling.sampler=") + sampler}), 0) << errors_;
+    records.insert(MetricOf("sample", "engine.records"));
+  }
+  for (const char* layout : {"leveling", "tiering"}) {
+    for (const char* search : {"true", "false"}) {
+      ASSERT_EQ(Drive({std::string("sampling.layout=") + layout, "sampling.deletes=tombstones",
+                       std::string("sampling.search_deletes=") + search}),
+                0)
+          << errors_;
+      records.insert(MetricOf("sample", "engine.records"));
+    }
+  }
+  EXPECT_EQ(records.size(), 1u);
+}
+
+TEST_F(SamplingDriver, SamplersWorkBesideTheWriter) {
+  ASSERT_EQ(
+      Drive({"update.samplers=1", "threadcount=2", "records=50000", "sampling.background=true"}), 0)
+      << errors_;
+  EXPECT_GT(MetricOf("update", "sample.operations"), 0);
+  EXPECT_EQ(MetricOf("sample", "sample.operations"), 20);
+}
+
+TEST_F(SamplingDriver, RangesOfEveryStructure) {
+  for (const char* structure : {"weighted-set", "uniform-range", "weighted-range"}) {
+    ASSERT_EQ(Drive({std::string("sampling.structure=") + structure, "range.share=0.1"}), 0)
+        << errors_;
+    EXPECT_GT(MetricOf("sample", "sample.rows"), 0);
+  }
+}
+
+TEST_F(SamplingDriver, RefusesWhatCannotWork) {
+  const std::vector<std::pair<std::string, std::string>> mistakes = {
+      {"sampling.scale_factor=1", "sampling.scale_factor"},
+      {"sampling.max_deleted=0", "sampling.max_deleted"},
+      {"sampling.max_deleted=nan", "sampling.max_deleted"},
+      {"k=0", "k: "},
+      {"records=0", "records"},
+      {"weights=heavy", "weights"},
+      {"delete.share=0.9", "delete.share"},
+      {"record=5", "did you mean 'records'"},
+      {"memory.cap=1KiB", "records: expected so many that they fit"},
+  };
+  for (const auto& [property, words] : mistakes) {
+    EXPECT_EQ(Drive({property}), 1) << property;
+    EXPECT_NE(errors_.find(words), std::string::npos) << property << ": " << errors_;
+  }
+  EXPECT_EQ(Drive({"sampling.sampler=fenwick-tree", "threadcount=2"}), 1);
+  EXPECT_NE(errors_.find("serves one thread"), std::string::npos) << errors_;
+  EXPECT_EQ(DriveWith({"-p", "records=5"}), 1);
+  EXPECT_NE(errors_.find("data.dir"), std::string::npos) << errors_;
+  EXPECT_EQ(DriveWith({"--draw", "5"}), 1);  // a flag of workloads of keys and values
+  EXPECT_FALSE(std::filesystem::exists(root_ + "/output"));
+}
+
+TEST_F(SamplingDriver, DescribesItself) {
+  ASSERT_EQ(DriveWith({"--describe"}), 0);
+  const json description = json::parse(output_);
+  EXPECT_EQ(description["driver"]["name"], "sampling");
+  EXPECT_EQ(description["operations"], (json{"insert", "delete", "sample"}));
+  ASSERT_EQ(DriveWith({"--help"}), 0);
+  EXPECT_EQ(output_.find("YCSB"), std::string::npos) << output_;
+}
+
+TEST(SamplingData, FollowsItsSeed) {
+  Settings settings;
+  settings.records = 1000;
+  const Data data = Data::Draw(settings);
+  const Data again = Data::Draw(settings);
+  EXPECT_TRUE(std::equal(data.updates().begin(), data.updates().end(), again.updates().begin(),
+                         again.updates().end()));
+  settings.seed = 2;
+  const Data other = Data::Draw(settings);
+  EXPECT_FALSE(std::equal(data.updates().begin(), data.updates().end(), other.updates().begin(),
+                          other.updates().end()));
+}
+
+TEST(SamplingData, WeightsAreTheKind) {
+  Settings settings;
+  settings.records = 1000;
+  settings.delete_share = 0;
+  for (const char* weights : {"unit", "pareto-2.5", "pareto-1.2", "giant"}) {
+    settings.weights = weights;
+    const Data data = Data::Draw(settings);
+    double sum = 0;
+    double largest = 0;
+    for (const auto part : {data.load(), data.updates()}) {
+      for (const sampling::Record& record : part) {
+        EXPECT_GE(record.weight, 1);
+        sum += record.weight;
+        largest = std::max(largest, record.weight);
+      }
+    }
+    if (settings.weights == "unit") {
+      EXPECT_EQ(sum, 1000);
+    } else if (settings.weights == "giant") {
+      EXPECT_EQ(largest, sum / 2);
+    } else {
+      EXPECT_GT(largest, 5);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace kvdyno::sampler

@@ -1,0 +1,44 @@
+// Settings of a run of kvdyno-sampling, and their table.
+// Settings are plain values, immutable once filled. Properties are filled by one thread before any other starts.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "settings/common_settings.h"
+#include "settings/properties.h"
+
+namespace kvdyno::sampler {
+
+struct Settings : CommonSettings {
+  // Data.
+  int64_t records = 1'000'000;
+  std::string weights = "pareto-1.2";
+  int64_t seed = 1;
+
+  // Updates.
+  double load_share = 0.1;
+  double delete_share = 0.05;
+  int64_t update_samplers = 0;
+
+  // Queries.
+  int64_t queries = 1000;
+  int64_t k = 1000;
+  double range_share = 1;
+
+  // InvalidArgument for what no single property shows.
+  Status Check(const std::string& engine_name) const;
+};
+
+class SamplerProperties final : public Properties {
+ public:
+  // The options must outlive this object.
+  SamplerProperties(std::string engine_name, OptionTable* engine_options);
+
+  const Settings& settings() const { return settings_; }
+
+ private:
+  Settings settings_;
+};
+
+}  // namespace kvdyno::sampler
