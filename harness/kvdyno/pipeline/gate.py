@@ -32,8 +32,8 @@ _SPEAKING_AXES = (WORKLOAD, DISTRIBUTION, DATASET, DEVICE)
 class GateRequest:
     """What a person asked for. `engine`: the one that revisions are built for, instead of the suite's first.
 
-    `point` and `metric` narrow the suite. `comparisons`: over how many gates of this size the false alarms are
-    bounded, each getting its share. `twins`: measure two arms that are one build, as twins. None: as the suite has it.
+    `point` and `metric` narrow the suite. `comparisons`: over how many such gates the false alarms are
+    bounded. `twins`: measure two arms that are one build, as twins. None: as the suite has it.
     """
 
     base: str

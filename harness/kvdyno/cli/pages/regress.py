@@ -236,10 +236,10 @@ def _percent(share: float) -> str:
 def _sentence(verdict: Verdict) -> str:
     """One comparison in a line."""
     text = f"{verdict.point} {verdict.metric}: {_word(verdict)}"
-    if ratio := ratio(verdict):
-        text += f", {ratio} of BASE"
-    if interval := interval(verdict):
-        text += f" ({interval})"
+    if mean := ratio(verdict):
+        text += f", {mean} of BASE"
+    if around := interval(verdict):
+        text += f" ({around})"
     return f"{text}, {counted(verdict.judged.n, 'pair')}, margin {_percent(verdict.judged.margin)}"
 
 
