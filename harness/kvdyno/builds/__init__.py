@@ -6,7 +6,7 @@ What a version is and where its build lies is `kvdyno.model.versions`'s business
 from .archive import get_archive
 from .build import build_here, build_version, run_conformance
 from .look import VersionState, needed_packages, version_states, wanted_versions, wanted_without_version
-from .revision import Revision, build_revision, changed_sources, commit_of
+from .revision import Revision, build_revision, changed_sources, commit_of, commits_between
 from .work import Step
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "build_version",
     "changed_sources",
     "commit_of",
+    "commits_between",
     "get_archive",
     "needed_packages",
     "run_conformance",

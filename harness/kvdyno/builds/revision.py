@@ -46,6 +46,18 @@ def commit_of(project: Project, name: str) -> str | None:
     return _git(project, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
 
 
+def commits_between(project: Project, good: str, bad: str) -> tuple[str, ...] | None:
+    """Commits after `good` up to `bad` that change sources, oldest first; None if `good` is no ancestor.
+
+    A merge counts as one commit: what was merged is not walked.
+    """
+    if _git(project, "merge-base", "--is-ancestor", good, bad) is None:
+        return None
+    between = f"{good}..{bad}"
+    found = _git(project, "rev-list", "--first-parent", "--reverse", between, "--", *_SOURCES)
+    return tuple((found or "").split())
+
+
 def changed_sources(project: Project) -> tuple[str, ...]:
     """Sources of drivers that differ from the commit that is checked out, as git lists them."""
     found = _git(project, "status", "--porcelain", "--", *_SOURCES) or ""

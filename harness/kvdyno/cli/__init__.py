@@ -19,6 +19,7 @@ from . import (  # isort: skip
     tuning,
     advise,
     regress,
+    bisect,
     history,
     bundles,
     publish,
@@ -32,6 +33,7 @@ from .pages.shapes import harmless
 
 __all__ = [
     "advise",
+    "bisect",
     "bundles",
     "claims",
     "engines",

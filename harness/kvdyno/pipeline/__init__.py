@@ -8,6 +8,7 @@ from kvdyno.runner import Frequency
 
 from .advice import Advice, PointAdvice, advise
 from .arms import Arm
+from .bisection import Bisection, bisect, candidates_between
 from .bundles import Imported, export_bundle, import_bundle
 from .committed import derive, documents, origins
 from .conclusions import (
@@ -42,6 +43,7 @@ from .written import Watch
 __all__ = [
     "Advice",
     "Arm",
+    "Bisection",
     "Difference",
     "Frequency",
     "Gate",
@@ -64,6 +66,8 @@ __all__ = [
     "add_to_history",
     "advise",
     "analyse",
+    "bisect",
+    "candidates_between",
     "claim_lines",
     "claims_document",
     "clean",

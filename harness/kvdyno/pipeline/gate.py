@@ -32,7 +32,8 @@ _SPEAKING_AXES = (WORKLOAD, DISTRIBUTION, DATASET, DEVICE)
 class GateRequest:
     """What a person asked for. `engine`: the one that revisions are built for, instead of the suite's first.
 
-    `twins`: measure two arms that are one build, as twins. None: as the suite has it.
+    `point` and `metric` narrow the suite. `comparisons`: over how many such gates the false alarms are
+    bounded. `twins`: measure two arms that are one build, as twins. None: as the suite has it.
     """
 
     base: str
@@ -43,6 +44,9 @@ class GateRequest:
     margin: float | None = None
     budget_seconds: float | None = None
     twins: bool = False
+    point: str | None = None
+    metric: str | None = None
+    comparisons: int = 1
 
 
 @dataclass(frozen=True)
@@ -109,8 +113,11 @@ def prepare_gate(project: Project, request: GateRequest, *, how: SweepSettings, 
     if same:
         head = _twin(head, of=base)
     whole = plan.make_plan(_with(experiment, base, head), catalog=engines, project=project)
-    points = _points(whole)
+    points = _chosen(_points(whole), request.point)
+    identities = {arm.identity for each in points for arm in (each.base, each.head)}
+    whole = replace(whole, runs=tuple(run for run in whole.runs if run.point.identity in identities))
     level = FALSE_ALARMS / max(1, len(points) * sum(not each.exact for each in gate.metrics))
+    level /= request.comparisons
     least = regress.values_least(level=level)
     prepared = Gate(spec=gate, arms=(base, head), whole=whole, points=points, level=level, pairs_least=least)
     demand_memory(whole, uncapped=how.uncapped)
@@ -143,7 +150,13 @@ def _suite(project: Project, name: str) -> Path:
 def _gate_spec(suites: GateSpec, request: GateRequest) -> GateSpec:
     """The suite's, with what was asked for instead."""
     asked = {"margin": request.margin, "budget_seconds": request.budget_seconds}
-    return suites.model_copy(update={key: value for key, value in asked.items() if value is not None})
+    metrics = tuple(each for each in suites.metrics if request.metric in (None, each.metric))
+    if not metrics:
+        raise UsageError(
+            unknown("metric", request.metric or "", [m.metric for m in suites.metrics]), where="--metric"
+        )
+    changed = {key: value for key, value in asked.items() if value is not None}
+    return suites.model_copy(update={**changed, "metrics": metrics})
 
 
 def _with(experiment: Experiment, *arms: Arm) -> Experiment:
@@ -165,6 +178,14 @@ def _points(whole: Plan) -> tuple[GatePoint, ...]:
             raise EngineError("expected points that both arms have, found one alone", where=block[0].slug)
         points.append(GatePoint(_name(arms[0], whole.experiment), arms[0], arms[1]))
     return tuple(points)
+
+
+def _chosen(points: tuple[GatePoint, ...], name: str | None) -> tuple[GatePoint, ...]:
+    """The point of that name, or all. Raises UsageError."""
+    chosen = tuple(each for each in points if name in (None, each.name))
+    if not chosen:
+        raise UsageError(unknown("point", name or "", [each.name for each in points]), where="--point")
+    return chosen
 
 
 def _name(point: Point, experiment: Experiment) -> str:

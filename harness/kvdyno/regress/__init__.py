@@ -9,10 +9,13 @@ from .decide import Judgement, Pair, judge
 from .margins import noise_share
 from .outcome import Verdict, changed_first, exit_status
 from .sequence import Interval, interval, values_least
+from .walk import Finding, Left, left, next_candidate
 
 __all__ = [
+    "Finding",
     "Interval",
     "Judgement",
+    "Left",
     "Pair",
     "Verdict",
     "changed_first",
@@ -20,6 +23,8 @@ __all__ = [
     "exit_status",
     "interval",
     "judge",
+    "left",
+    "next_candidate",
     "next_point",
     "noise_share",
     "values_least",

@@ -36,9 +36,11 @@ def page(console: Console, found: pipeline.GateResult, *, command: str, page: Pa
     table = plain_table("point", "metric", ">ratio", "interval", ">pairs", ">sees", "verdict", gap=1)
     for each in changed_first(found.verdicts):
         style = _STYLES[_kind(each)]
-        ratio, interval = _ratio(each), _interval(each)
+        shown_ratio, shown_interval = ratio(each), interval(each)
         n, sees = str(each.judged.n), _visible(each)
-        table.add_row(each.point, each.metric, ratio, interval, n, sees, Text(_short(each), style))
+        table.add_row(
+            each.point, each.metric, shown_ratio, shown_interval, n, sees, Text(_short(each), style)
+        )
     base, head = (harmless(arm.text) for arm in found.gate.arms)
     console.print(f"\nHEAD {head} over BASE {base}", soft_wrap=True)
     console.print(table)
@@ -97,8 +99,8 @@ def markdown(found: pipeline.GateResult, *, command: str) -> str:
                 _MARKS[_kind(each)],
                 each.point,
                 each.metric,
-                _ratio(each),
-                _interval(each),
+                ratio(each),
+                interval(each),
                 str(each.judged.n),
                 _word(each),
             )
@@ -207,12 +209,14 @@ def _short(verdict: Verdict) -> str:
     return _word(verdict)
 
 
-def _ratio(verdict: Verdict) -> str:
+def ratio(verdict: Verdict) -> str:
+    """Head over base, or nothing."""
     log = None if verdict.failure else verdict.judged.log
     return "" if log is None else f"{math.exp(log.mean):.3f}"
 
 
-def _interval(verdict: Verdict) -> str:
+def interval(verdict: Verdict) -> str:
+    """Its interval, or nothing."""
     log = None if verdict.failure else verdict.judged.log
     if log is None or math.isinf(log.half):
         return ""
@@ -232,10 +236,10 @@ def _percent(share: float) -> str:
 def _sentence(verdict: Verdict) -> str:
     """One comparison in a line."""
     text = f"{verdict.point} {verdict.metric}: {_word(verdict)}"
-    if ratio := _ratio(verdict):
-        text += f", {ratio} of BASE"
-    if interval := _interval(verdict):
-        text += f" ({interval})"
+    if mean := ratio(verdict):
+        text += f", {mean} of BASE"
+    if around := interval(verdict):
+        text += f" ({around})"
     return f"{text}, {counted(verdict.judged.n, 'pair')}, margin {_percent(verdict.judged.margin)}"
 
 
