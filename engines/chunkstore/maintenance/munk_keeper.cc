@@ -20,7 +20,7 @@ constexpr uint64_t kLoadBytes = uint64_t{16} << 20;  // a round, so that no flus
 constexpr uint64_t kFewGets = 16;  // of a chunk, lately: what so few show is chance
 constexpr double kSpread = 0.33;   // of the misses that chunks read alike would have
 constexpr double kBetter = 2;      // how much hotter a newcomer must be than what it displaces
-// Of a munk's settled bytes, what writes may add before it is rebalanced: a rebalance copies it all.
+// What writes may add to a munk's settled bytes before it is rebalanced: a rebalance copies it all.
 constexpr double kLeastGrowth = 0.125;
 constexpr double kMostGrowth = 0.5;
 constexpr size_t kFewRetired = 4;  // objects that readers may still be in

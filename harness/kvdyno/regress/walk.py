@@ -1,7 +1,7 @@
 """The walk of a bisection: which candidate to judge next, and what is left when no judgement helps.
 
 Candidates are numbered in the order of time, the last is bad, and the good one precedes the first. Each
-candidate has one verdict, so that a Bonferroni share of 1 / candidates bounds false blame over the whole walk.
+candidate has one verdict, so a Bonferroni share of 1 / candidates bounds false blame over the whole walk.
 """
 
 from __future__ import annotations

@@ -29,8 +29,10 @@ def _operation(name: str) -> str | None:
 
 
 def everything(engine: Engine, folder: Path) -> Left:
-    """A load and every operation that the engine has; of keys and values in an open loop, with a probe and writes
-    beside it."""
+    """A load and every operation that the engine has.
+
+    Those of keys and values run in an open loop, with a probe and writes beside it.
+    """
     if engine.name == "sampling":
         left = drive(folder, {"records": 5000, "update.samplers": 1}, binary=engine.binary)
         assert left.status == 0, left.err
