@@ -76,7 +76,7 @@ def test_it_holds_sources_and_the_page(bundle: Path) -> None:
 
 def test_its_page_leads_to_its_records(bundle: Path, tmp_path: Path) -> None:
     with tarfile.open(bundle) as archive:
-        archive.extractall(tmp_path, filter="data")
+        archive.extractall(tmp_path)  # Python 3.11.2, which is Debian's, knows no filter
     page = tmp_path / PAGE
     links = re.findall(r'href="([^"#]+record\.json)"', page.read_text())
     assert len(links) == 8
