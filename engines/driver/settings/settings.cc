@@ -18,8 +18,8 @@ uint64_t IndicesOf(int64_t digits) {
 }  // namespace
 
 Status Settings::Check(const std::string& engine_name) const {
-  if (Status checked = CheckCommon(engine_name); !checked.ok()) return checked;
   if (!do_load && !do_transaction) return Wrong("nothing to do: expected -load, -run or both");
+  if (Status checked = CheckCommon(engine_name); !checked.ok()) return checked;
   if (destroy_data && !do_load) {
     return Wrong("data.destroy: expected -load, which fills the emptied store, got -run alone");
   }
