@@ -185,9 +185,11 @@ build: venv build/build.ninja  ## Set up everything and build the engines
 tests-built: venv build/build.ninja
 	@cmake --build build -j $(JOBS)
 
-lock:  ## Resolve the Python requirements into the lock file (needs uv)
-	@uv pip compile --python-version 3.11 --universal --generate-hashes -q --no-emit-index-url \
-	  --no-emit-find-links --custom-compile-command "make lock" harness/requirements-dev.in -o harness/requirements.lock
+lock:  ## Resolve the Python requirements into the lock files (needs uv)
+	@for pair in requirements-dev.in:requirements.lock otava.in:otava.lock; do \
+	  uv pip compile --python-version 3.11 --universal --generate-hashes -q --no-emit-index-url --no-emit-find-links \
+	    --custom-compile-command "make lock" harness/$${pair%:*} -o harness/$${pair#*:} || exit 1; \
+	done
 
 clean:  ## Remove builds, stores and snapshots; keep results
 	@rm -rf build build-asan build-tsan build-debug build-aarch64 .kvdyno/work .kvdyno/snapshots .kvdyno/snapshots-uncapped

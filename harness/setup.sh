@@ -3,7 +3,7 @@
 # packages, `setup.sh venv` makes the Python environment, `setup.sh docker` sees to it that a Docker
 # Engine answers, `setup.sh versions` installs what building versions of engines needs,
 # `setup.sh aarch64` what cross-compiling needs, `setup.sh browser` what tests of the report's page need,
-# `setup.sh latex` what papers need. A stamp that holds the step's inputs marks it as done. Without root it
+# `setup.sh latex` what papers need, `setup.sh otava` what finds change points of a history. A stamp that holds the step's inputs marks it as done. Without root it
 # names the missing packages and goes on with what it can.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -82,6 +82,17 @@ venv() {
   .venv/bin/python -m pip install -q --disable-pip-version-check --require-hashes -r harness/requirements.lock
   .venv/bin/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
   mark venv "$inputs"
+}
+
+otava() {  # an environment of its own: what it pins is not what kvdyno does
+  local inputs
+  inputs=$(sha256sum <harness/otava.lock)
+  if done_with otava "$inputs" && [ -x .kvdyno/otava/bin/otava ]; then return; fi
+  say "making an environment for apache-otava in .kvdyno/otava"
+  rm -rf .kvdyno/otava
+  "$(find_python)" -m venv .kvdyno/otava
+  .kvdyno/otava/bin/python -m pip install -q --disable-pip-version-check --require-hashes -r harness/otava.lock
+  mark otava "$inputs"
 }
 
 why_no_engine() {  # why no Docker Engine answers; nothing if one does
@@ -178,7 +189,7 @@ with_new_cargo() {  # Debian 12's package cargo is too old for its own registry;
 }
 
 case "${1:-}" in
-  packages | venv | docker | aarch64 | browser | latex) "$1" ;;
+  packages | venv | docker | aarch64 | browser | latex | otava) "$1" ;;
   versions) shift; versions "$@" ;;
-  *) echo "usage: setup.sh packages|venv|docker|aarch64|browser|latex|versions" >&2; exit 2 ;;
+  *) echo "usage: setup.sh packages|venv|docker|aarch64|browser|latex|otava|versions" >&2; exit 2 ;;
 esac

@@ -1,4 +1,4 @@
-"""What each revision made of a suite: history add, show, report, import, export."""
+"""What each revision made of a suite: history add, show, changes, report, import, export."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rich.text import Text
 
 from kvdyno import pipeline
 from kvdyno.errors import UsageError
-from kvdyno.history import Format, export_text, standings
+from kvdyno.history import LEAST_ENTRIES, Format, export_text, ordered, standings
 from kvdyno.model.history import Entry, Standing
 from kvdyno.model.project import Project
 from plots.units import change_text, quantity
@@ -202,6 +202,39 @@ def report(
     here = project(results=results)
     entries = pipeline.read_history(_folder(here, history), subject=subject, metric=metric)
     console.print(relative(pipeline.write_history(here, entries)), soft_wrap=True)
+
+
+@history.command("changes")
+def changes(
+    subject: SubjectOption = None,
+    metric: MetricOption = None,
+    history: HistoryOption = None,
+    results: ResultsOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Find the revisions at which a track changed for good, with apache-otava.
+
+    `harness/setup.sh otava` installs it. A track is judged by its ratios to an anchor where all entries have
+    them. Such a change is a hint: `kvdyno bisect` confirms and locates it.
+
+    Example: `kvdyno history changes --metric throughput`
+    """
+    here = project(results=results)
+    entries = pipeline.read_history(_folder(here, history), subject=subject, metric=metric)
+    found = pipeline.find_changes(here, entries)
+    if json:
+        print_json([{**c.track._asdict(), "revision": c.revision, "ratio": c.ratio} for c in found])
+        return
+    table = plain_table("subject", "point", "metric", "from revision", ">change", gap=1)
+    for each in found:
+        track = each.track
+        names = (track.subject, track.point, track.metric, each.revision[:_REVISION])
+        table.add_row(*map(harmless, names), change_text(each.ratio))
+    if found:
+        console.print(table)
+    long = [mine for mine in ordered(entries).values() if len(mine) >= LEAST_ENTRIES]
+    judged = f"{counted(len(long), 'track')} of {LEAST_ENTRIES} revisions or more"
+    console.print(f"{counted(len(found), 'change')} in {judged}", soft_wrap=True)
 
 
 def _folder(here: Project, chosen: Path | None) -> Path:

@@ -1,6 +1,15 @@
-"""Histories: from entries to tracks with steps and drift, and to and from the files of other tools."""
+"""Histories: from entries to tracks with steps, drift and changes, and to and from other tools' files."""
 
+from .changes import LEAST_ENTRIES, change_points
 from .foreign import Format, export_text, import_text
 from .tracks import ordered, standings
 
-__all__ = ["Format", "export_text", "import_text", "ordered", "standings"]
+__all__ = [
+    "LEAST_ENTRIES",
+    "Format",
+    "change_points",
+    "export_text",
+    "import_text",
+    "ordered",
+    "standings",
+]

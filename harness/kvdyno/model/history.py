@@ -81,3 +81,14 @@ class Standing:
     def latest(self) -> Entry:
         """The last entry."""
         return self.entries[-1]
+
+
+@dataclass(frozen=True)
+class Change:
+    """The first revision of a track from which on it is another. `ratio`: the mean from there to the next
+    change over the mean back to the one before; None where that was 0.
+    """
+
+    track: Track
+    revision: str
+    ratio: float | None

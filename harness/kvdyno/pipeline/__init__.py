@@ -25,7 +25,7 @@ from .conclusions import (
     write_report,
 )
 from .gate import Gate, GatePoint, GateRequest, prepare_gate
-from .history import add_to_history, import_to_history, read_history, write_history
+from .history import add_to_history, find_changes, import_to_history, read_history, write_history
 from .machine import clean, examine
 from .papers import read_paper, write_paper
 from .planning import Request, demand_memory, make_plan
@@ -80,6 +80,7 @@ __all__ = [
     "examine",
     "export_bundle",
     "fill_prose",
+    "find_changes",
     "find_recorded",
     "import_bundle",
     "import_to_history",

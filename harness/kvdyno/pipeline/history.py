@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from kvdyno import history
 from kvdyno.errors import StoreError, UsageError
 from kvdyno.model.experiment import AxisValue
-from kvdyno.model.history import Entry
+from kvdyno.model.history import Change, Entry
 from kvdyno.model.project import Project
 from kvdyno.model.record import Record
 from kvdyno.model.results import Analysis
@@ -81,6 +81,11 @@ def read_history(folder: Path, *, subject: str | None = None, metric: str | None
     return tuple(
         each for each in entries if subject in (None, each.subject) and metric in (None, each.metric)
     )
+
+
+def find_changes(project: Project, entries: Sequence[Entry]) -> tuple[Change, ...]:
+    """The change points of every track, by apache-otava. Raises HostError when it is not installed."""
+    return history.change_points(entries, program=project.root / ".kvdyno" / "otava" / "bin" / "otava")
 
 
 def write_history(project: Project, entries: Sequence[Entry]) -> Path:

@@ -53,6 +53,13 @@ def test_a_page_draws_every_track(measured: Checkout, folder: str) -> None:
     assert "tiny quick" in page
 
 
+def test_changes_need_otava(measured: Checkout, folder: str) -> None:
+    measured.kvdyno("history", "add", "tiny", "--uncapped", "--history", folder)
+    answer = measured.kvdyno("history", "changes", "--history", folder)
+    assert answer.status != 0
+    assert "harness/setup.sh otava" in answer.err
+
+
 def test_another_tools_file_goes_in_and_out(checkout: Checkout, folder: str, tmp_path: Path) -> None:
     benches = tmp_path / "bench.json"
     benches.write_text(json.dumps([{"name": "get", "unit": "us", "value": 3.5, "range": "± 0.5"}]))
