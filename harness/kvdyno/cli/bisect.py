@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from typing import Annotated
 
 import typer
 
 from kvdyno import pipeline
-from kvdyno.builds import Step
-from kvdyno.errors import UsageError
-from kvdyno.model.units import parse_seconds
 
-from .app import DataOption, ProfileOption, ResultsOption, UncappedOption, app, console, project
+from .app import DataOption, ProfileOption, ResultsOption, UncappedOption, WaitOption, app, console, project
+from .engines import BuildDisplay
 from .pages import regress as shown
 from .progress import GateDisplay
+from .regress import EngineOption, MarginOption, SuiteOption, seconds_of, share_of
 
 
 @app.command(rich_help_panel="Measure")
@@ -25,53 +25,55 @@ def bisect(
     metric: Annotated[
         str, typer.Option("--metric", metavar="NAME", help="The suite's metric that is worse.")
     ] = "throughput",
-    suite: Annotated[
-        str, typer.Option("--suite", metavar="NAME", help="From experiments/regress/, or a path.")
-    ] = "quick",
+    suite: SuiteOption = "quick",
     profile: ProfileOption = "quick",
+    engine: EngineOption = None,
     budget: Annotated[
         str, typer.Option("--budget", metavar="TIME", help="Measure at most this long in all.")
     ] = "2h",
+    margin: MarginOption = None,
     uncapped: UncappedOption = False,
+    wait: WaitOption = False,
     results: ResultsOption = None,
     data: DataOption = None,
 ) -> None:
-    """Find the first commit after GOOD that is worse than GOOD by more than the suite's margin.
+    """Find the first commit after GOOD that is worse than GOOD by more than the margin.
 
     Exit status: 0 found, 2 not located. The same command goes on where it was stopped.
 
     Example: `kvdyno bisect v1 HEAD --point a`
     """
-    try:
-        seconds = parse_seconds(budget)
-    except ValueError as error:
-        raise UsageError(str(error), where="--budget") from None
+    request = pipeline.GateRequest(
+        base=good,
+        head=bad,
+        suite=suite,
+        profile=profile,
+        engine=engine,
+        margin=None if margin is None else share_of(margin),
+        point=point,
+        metric=metric,
+    )
     here = project(results=results, data=data)
     how = pipeline.SweepSettings(uncapped=uncapped)
-    step = Step(say=lambda line: console.print(line, soft_wrap=True), progress=lambda *_: None)
+
+    def prepare(asked: pipeline.GateRequest) -> pipeline.Gate:
+        with BuildDisplay() as display:
+            return pipeline.prepare_gate(here, asked, how=how, step=display.step)
 
     def measure(gate: pipeline.Gate) -> pipeline.GateResult:
         with GateDisplay(console, budget_seconds=gate.spec.budget_seconds) as display:
-            return pipeline.run_gate(here, gate, how=how, observer=display)
+            return pipeline.run_gate(here, gate, how=how, observer=display, wait=wait)
 
-    request = pipeline.GateRequest(
-        base=good, head=bad, suite=suite, profile=profile, point=point, metric=metric
-    )
+    candidates = pipeline.candidates_between(here, good, bad)
     found = pipeline.bisect(
-        request,
-        pipeline.candidates_between(here, good, bad),
-        budget_seconds=seconds,
-        prepare=lambda asked: pipeline.prepare_gate(here, asked, how=how, step=step),
-        measure=measure,
+        request, candidates, budget_seconds=seconds_of(budget), prepare=prepare, measure=measure
     )
-    typer.echo("\n".join(_lines(found, good=good)))
-    words = ["kvdyno", "bisect", good, bad, "--point", point, "--metric", metric, "--suite", suite]
-    words += ["--profile", profile, "--budget", budget, *(["--uncapped"] if uncapped else [])]
-    typer.echo(f"again: {shlex.join(words)}")
+    typer.echo("\n".join(_lines(found, request)))
+    typer.echo(f"again: {_again(request, budget=budget, margin=margin, uncapped=uncapped)}")
     raise typer.Exit(0 if found.bad_confirmed and found.left.located else 2)
 
 
-def _lines(found: pipeline.Bisection, *, good: str) -> list[str]:
+def _lines(found: pipeline.Bisection, request: pipeline.GateRequest) -> list[str]:
     """Each candidate that was looked at, then the first bad one or the range that is left."""
     lines = []
     for n, finding in sorted(found.findings.items()):
@@ -83,8 +85,26 @@ def _lines(found: pipeline.Bisection, *, good: str) -> list[str]:
         lines.append("the budget ended first: give more time")
     left = found.left
     if not found.bad_confirmed:
-        return [*lines, f"not located: the last candidate was not found worse than {good}"]
+        return [*lines, f"not located: {request.head} was not found worse than {request.base}"]
+    last = found.candidates[left.last]
     if left.located:
-        return [*lines, f"first bad revision: {found.candidates[left.last]}"]
-    first, last = found.candidates[left.first], found.candidates[left.last]
-    return [*lines, f"not located: the first bad revision is one of {first[:12]} to {last[:12]}"]
+        alone = replace(request, base=f"{last}~1", head=last)
+        return [*lines, f"first bad revision: {last}", f"to see it alone: {_regress(alone)}"]
+    return [*lines, f"not located: it is one of {found.candidates[left.first][:12]} to {last[:12]}"]
+
+
+def _regress(request: pipeline.GateRequest) -> str:
+    return shlex.join(["kvdyno", "regress", request.base, request.head, *_common(request)])
+
+
+def _again(request: pipeline.GateRequest, *, budget: str, margin: str | None, uncapped: bool) -> str:
+    words = ["kvdyno", "bisect", request.base, request.head, *_common(request), "--budget", budget]
+    words += ["--point", request.point or "", "--metric", request.metric or ""]
+    words += [*(["--margin", margin] if margin else []), *(["--uncapped"] if uncapped else [])]
+    return shlex.join(words)
+
+
+def _common(request: pipeline.GateRequest) -> list[str]:
+    """The options that bisect and regress share."""
+    engine = ["--engine", request.engine] if request.engine else []
+    return ["--suite", request.suite, "--profile", request.profile, *engine]

@@ -34,6 +34,18 @@ from .pages import regress as shown
 from .pages.shapes import silent
 from .progress import GateDisplay
 
+SuiteOption = Annotated[
+    str, typer.Option("--suite", metavar="NAME", help="From experiments/regress/, or a path.")
+]
+EngineOption = Annotated[
+    str | None,
+    typer.Option("--engine", metavar="NAME", help="The engine to build of git revisions."),
+]
+MarginOption = Annotated[
+    str | None,
+    typer.Option("--margin", metavar="SHARE", help="Changes up to it pass, such as 5%; else the suite's."),
+]
+
 _FILE = {"metavar": "FILE", "dir_okay": False, "show_default": False}
 
 
@@ -62,24 +74,14 @@ def regress(
         str,
         typer.Argument(metavar="HEAD", help="What may have become slower.", show_default=False),
     ],
-    suite: Annotated[
-        str, typer.Option("--suite", metavar="NAME", help="From experiments/regress/, or a path.")
-    ] = "quick",
+    suite: SuiteOption = "quick",
     profile: ProfileOption = "quick",
-    engine: Annotated[
-        str | None,
-        typer.Option("--engine", metavar="NAME", help="The engine to build of git revisions."),
-    ] = None,
+    engine: EngineOption = None,
     budget: Annotated[
         str | None,
         typer.Option("--budget", metavar="TIME", help="At most this long, such as 30min; else the suite's."),
     ] = None,
-    margin: Annotated[
-        str | None,
-        typer.Option(
-            "--margin", metavar="SHARE", help="Changes up to it pass, such as 5%; else the suite's."
-        ),
-    ] = None,
+    margin: MarginOption = None,
     twins: Annotated[
         bool,
         typer.Option("--twins", metavar="", help="Measure though both are one build: a test of the gate."),
@@ -116,8 +118,8 @@ def regress(
             suite=suite,
             profile=profile,
             engine=engine,
-            margin=None if margin is None else _share(margin),
-            budget_seconds=None if budget is None else _seconds(budget),
+            margin=None if margin is None else share_of(margin),
+            budget_seconds=None if budget is None else seconds_of(budget),
             twins=twins,
         )
         for option, path in (("--junit", junit), ("--markdown", markdown)):
@@ -182,8 +184,8 @@ def _prepared(
         return pipeline.prepare_gate(here, request, how=how, step=display.step)
 
 
-def _share(text: str) -> float:
-    """A share, as "5%" or "0.05". Raises UsageError."""
+def share_of(text: str) -> float:
+    """A margin: a share, as "5%" or "0.05". Raises UsageError."""
     number, percent, _ = text.partition("%")
     try:
         share = float(number) / (100 if percent else 1)
@@ -194,8 +196,8 @@ def _share(text: str) -> float:
     return share
 
 
-def _seconds(text: str) -> float:
-    """A duration. Raises UsageError."""
+def seconds_of(text: str) -> float:
+    """A budget: a duration. Raises UsageError."""
     try:
         return parse_seconds(text)
     except ValueError as error:
