@@ -52,7 +52,8 @@ Array Give(std::vector<T> items) {
   auto owned = std::make_unique<std::vector<T>>(std::move(items));
   auto* data = reinterpret_cast<Element*>(owned->data());
   const size_t size = owned->size() * sizeof(T) / sizeof(Element);
-  nb::capsule owner(owned.get(), [](void* held) noexcept { delete static_cast<std::vector<T>*>(held); });
+  nb::capsule owner(owned.get(),
+                    [](void* held) noexcept { delete static_cast<std::vector<T>*>(held); });
   owned.release();
   return Array(data, {size}, owner);
 }
@@ -114,7 +115,8 @@ class Index {
     {
       const Unlocked unlocked;
       sampling::Random random(seed);
-      status = index_->Sample({.first = first, .last = last, .predicate = {}}, k, &random, &samples);
+      status =
+          index_->Sample({.first = first, .last = last, .predicate = {}}, k, &random, &samples);
     }
     Check(status);
     return Give<Bytes, uint8_t>(std::move(samples));
@@ -173,8 +175,8 @@ class Index {
 NB_MODULE(_native, module) {
   const sampling::Options defaults;
   nb::class_<Index>(module, "Index")
-      .def(nb::init<const std::string&, bool, bool, size_t, size_t, double, double, bool>(), "kind"_a,
-           "tiering"_a, "tombstones"_a, "scale_factor"_a = defaults.scale_factor,
+      .def(nb::init<const std::string&, bool, bool, size_t, size_t, double, double, bool>(),
+           "kind"_a, "tiering"_a, "tombstones"_a, "scale_factor"_a = defaults.scale_factor,
            "buffer_records"_a = defaults.buffer_records, "max_deleted"_a = defaults.max_deleted,
            "filter_false_positives"_a = defaults.filter_false_positives,
            "background"_a = defaults.background)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypedDict, TypeVar, Unpack
+from typing import Any, Literal, TypedDict, TypeVar, Unpack, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _native
-from ._columns import RECORD, check_lengths, integers, weights as doubles
+from ._columns import RECORD, check_lengths, integers
+from ._columns import weights as doubles
 
 Kind = Literal["weighted-set", "uniform-range", "weighted-range"]
 
-_KINDS = ("weighted-set", "uniform-range", "weighted-range")
+_KINDS = get_args(Kind)
 _LAST = 2**64 - 1
 T = TypeVar("T", bound=np.generic)
 
@@ -42,7 +43,7 @@ class Index:
         deletes: Literal["tagging", "tombstones"] = "tagging",
         **options: Unpack[Options],
     ) -> None:
-        """An empty index. `uniform-range` ignores weights. Raises ValueError for an option out of its range."""
+        """An empty index. `uniform-range` ignores weights. Raises ValueError for options out of range."""
         _choose("kind", kind, _KINDS)
         _choose("layout", layout, ("tiering", "leveling"))
         _choose("deletes", deletes, ("tagging", "tombstones"))
