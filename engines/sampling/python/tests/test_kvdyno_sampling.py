@@ -133,7 +133,7 @@ def test_wrong_columns_insert_nothing(columns: tuple[Any, Any, Any], message: st
         ({"k": 1, "first": 9, "last": 3}, "range"),
         ({"k": 1, "first": -1}, "first: expected"),
         ({"k": 1, "seed": -1}, "seed: expected"),
-        ({"k": 1, "first": 5000}, "weight"),
+        ({"k": 1, "first": 5000}, "weigh more than 0"),
     ],
 )
 def test_wrong_queries(query: dict[str, Any], message: str) -> None:
@@ -143,10 +143,10 @@ def test_wrong_queries(query: dict[str, Any], message: str) -> None:
 
 def test_zero_total_weight_has_no_samples() -> None:
     index = Index()
-    with pytest.raises(ValueError, match="weight"):
+    with pytest.raises(ValueError, match="weigh more than 0"):
         index.sample(1)
     index.insert([1, 2], weights=0)
-    with pytest.raises(ValueError, match="weight"):
+    with pytest.raises(ValueError, match="weigh more than 0"):
         index.sample(1)
 
 
