@@ -56,7 +56,7 @@ def test_inserts_deletes_and_samples(kind: str, layout: str, deletes: str) -> No
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_draws_follow_the_weights(kind: str) -> None:
+def test_draws_follow_the_weights(kind: Kind) -> None:
     index = Index(kind=kind, buffer_records=4, scale_factor=2)
     weights = np.array([0.0, 1.0, 2.0, 3.0, 4.0, 90.0] * 3)
     index.insert(np.arange(18), weights=weights)
