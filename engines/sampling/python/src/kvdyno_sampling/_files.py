@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -38,14 +39,14 @@ def read(
     return records
 
 
-def _table(file: Path) -> Any:  # pyarrow has no types
-    import pyarrow.csv
-    import pyarrow.parquet
-
-    readers = {".csv": pyarrow.csv.read_csv, ".parquet": pyarrow.parquet.read_table}
+def _table(file: Path) -> Any:
+    """The columns, in pyarrow's table, which has no types."""
+    readers = {".csv": ("pyarrow.csv", "read_csv"), ".parquet": ("pyarrow.parquet", "read_table")}
     if file.suffix not in readers:
         raise ValueError(f"{file}: expected a .csv or .parquet file")
+    module, name = readers[file.suffix]
+    read = getattr(import_module(module), name)
     try:
-        return readers[file.suffix](file)
-    except pyarrow.ArrowInvalid as error:
+        return read(file)
+    except import_module("pyarrow").ArrowInvalid as error:
         raise ValueError(f"{file}: {error}") from None
