@@ -16,7 +16,7 @@ PROJECT = Project.find(start=Path(__file__))
 ENGINE = "noop"
 #: One of the driver and the adapter: compiling all would take a minute.
 OBJECTS = (
-    "engines/driver/CMakeFiles/kvdyno_driver.dir/places.cc.o",
+    "engines/driver/CMakeFiles/kvdyno_driver_shared.dir/places.cc.o",
     f"engines/adapters/{ENGINE}/CMakeFiles/{ENGINE}_adapter.dir/adapter.cc.o",
 )
 
