@@ -57,7 +57,7 @@ def _values(entries: Sequence[Entry]) -> list[float]:
 
 
 def _run(program: Path, series: dict[str, list[float]], folder: Path) -> dict[str, list[dict[str, str]]]:
-    """What otava says of each series: its change points."""
+    """Otava's change points of each series."""
     tests = {}
     for name, values in series.items():
         file = folder / f"{name}.csv"
@@ -86,7 +86,7 @@ def _run(program: Path, series: dict[str, list[float]], folder: Path) -> dict[st
 
 
 def _table(values: Sequence[float]) -> str:
-    """Otava wants a time for each row. Days: only the order counts, and two entries may share a moment."""
+    """Otava needs a time for each row. Days: only the order counts, and two entries may share a moment."""
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow(["time", "value"])

@@ -68,7 +68,7 @@ def test_short_tracks_are_not_judged(tmp_path: Path) -> None:
     assert change_points(track("a", [1, 1, 5, 5, 5]), program=program) == ()
 
 
-def test_without_otava_the_error_says_how_to_get_it(tmp_path: Path) -> None:
+def test_without_otava_the_error_names_the_remedy(tmp_path: Path) -> None:
     with pytest.raises(HostError, match="not installed") as caught:
         change_points(track("a", noisy(1, 2)), program=tmp_path / "none")
     assert caught.value.remedy == "harness/setup.sh otava"
