@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -13,71 +12,29 @@
 #include <vector>
 
 #include "data.h"
+#include "testing/program_fixture.h"
 
 namespace kvdyno::sampler {
 namespace {
 
 using nlohmann::json;
 
-class SamplingDriver : public testing::Test {
+class SamplingDriver : public ProgramFixture {
  protected:
-  SamplingDriver() {
-    std::string pattern = testing::TempDir() + "/kvdyno_sampling_XXXXXX";
-    root_ = mkdtemp(pattern.data());
-  }
-  ~SamplingDriver() override { std::filesystem::remove_all(root_); }
+  SamplingDriver() : ProgramFixture("kvdyno-sampling", DriverMain) {}
 
-  int DriveWith(std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), "kvdyno-sampling");
-    std::vector<char*> argv;
-    for (std::string& argument : arguments) argv.push_back(argument.data());
-    testing::internal::CaptureStdout();
-    testing::internal::CaptureStderr();
-    const int exit_status = DriverMain(static_cast<int>(argv.size()), argv.data());
-    output_ = testing::internal::GetCapturedStdout();
-    errors_ = testing::internal::GetCapturedStderr();
-    return exit_status;
+  // Few records and queries; later properties win.
+  int DriveFew(const std::vector<std::string>& properties) {
+    std::vector<std::string> all = {"records=5000", "queries=20", "k=50",
+                                    "sampling.buffer_records=200"};
+    all.insert(all.end(), properties.begin(), properties.end());
+    return Drive({}, all);
   }
-
-  // Few records and queries, with places to work in; later properties win.
-  int Drive(const std::vector<std::string>& properties) {
-    std::vector<std::string> arguments = {"-p", "data.dir=" + root_ + "/data",
-                                          "-p", "output.dir=" + root_ + "/output",
-                                          "-p", "records=5000",
-                                          "-p", "queries=20",
-                                          "-p", "k=50",
-                                          "-p", "sampling.buffer_records=200"};
-    for (const std::string& property : properties) {
-      arguments.insert(arguments.end(), {"-p", property});
-    }
-    return DriveWith(arguments);
-  }
-
-  json Outcome() const {
-    std::ifstream stream(root_ + "/output/outcome.json");
-    return json::parse(stream);
-  }
-
-  double MetricOf(const std::string& phase, const std::string& metric) const {
-    const json outcome = Outcome();
-    for (const json& each : outcome["phases"]) {
-      if (each["name"] == phase) return each["metrics"][metric]["value"];
-    }
-    ADD_FAILURE() << "no phase " << phase;
-    return 0;
-  }
-
-  std::string root_;
-  std::string output_;
-  std::string errors_;
 };
 
 TEST_F(SamplingDriver, CountsEveryOperation) {
-  ASSERT_EQ(Drive({}), 0) << errors_;
-  std::vector<std::string> phases;
-  const json outcome = Outcome();
-  for (const json& phase : outcome["phases"]) phases.push_back(phase["name"]);
-  EXPECT_EQ(phases, (std::vector<std::string>{"load", "update", "settle", "run", "sample"}));
+  ASSERT_EQ(DriveFew({}), 0) << errors_;
+  EXPECT_EQ(PhaseNames(), (std::vector<std::string>{"load", "update", "settle", "run", "sample"}));
   EXPECT_EQ(MetricOf("load", "insert.operations"), 500);
   EXPECT_EQ(MetricOf("run", "insert.operations"), 4500);
   EXPECT_GT(MetricOf("run", "delete.operations"), 0);
@@ -94,13 +51,13 @@ TEST_F(SamplingDriver, EverySamplerAndPolicyEndsWithTheSameRecords) {
   std::set<double> records;
   for (const char* sampler :
        {"static-alias", "fenwick-tree", "aggregate-tree", "reservoir", "index"}) {
-    ASSERT_EQ(Drive({std::string("sampling.sampler=") + sampler}), 0) << errors_;
+    ASSERT_EQ(DriveFew({std::string("sampling.sampler=") + sampler}), 0) << errors_;
     records.insert(MetricOf("sample", "engine.records"));
   }
   for (const char* layout : {"leveling", "tiering"}) {
     for (const char* search : {"true", "false"}) {
-      ASSERT_EQ(Drive({std::string("sampling.layout=") + layout, "sampling.deletes=tombstones",
-                       std::string("sampling.search_deletes=") + search}),
+      ASSERT_EQ(DriveFew({std::string("sampling.layout=") + layout, "sampling.deletes=tombstones",
+                          std::string("sampling.search_deletes=") + search}),
                 0)
           << errors_;
       records.insert(MetricOf("sample", "engine.records"));
@@ -111,7 +68,8 @@ TEST_F(SamplingDriver, EverySamplerAndPolicyEndsWithTheSameRecords) {
 
 TEST_F(SamplingDriver, SamplersWorkBesideTheWriter) {
   ASSERT_EQ(
-      Drive({"update.samplers=1", "threadcount=2", "records=50000", "sampling.background=true"}), 0)
+      DriveFew({"update.samplers=1", "threadcount=2", "records=50000", "sampling.background=true"}),
+      0)
       << errors_;
   EXPECT_GT(MetricOf("update", "sample.operations"), 0);
   EXPECT_EQ(MetricOf("sample", "sample.operations"), 20);
@@ -119,7 +77,7 @@ TEST_F(SamplingDriver, SamplersWorkBesideTheWriter) {
 
 TEST_F(SamplingDriver, RangesOfEveryStructure) {
   for (const char* structure : {"weighted-set", "uniform-range", "weighted-range"}) {
-    ASSERT_EQ(Drive({std::string("sampling.structure=") + structure, "range.share=0.1"}), 0)
+    ASSERT_EQ(DriveFew({std::string("sampling.structure=") + structure, "range.share=0.1"}), 0)
         << errors_;
     EXPECT_GT(MetricOf("sample", "sample.rows"), 0);
   }
@@ -138,10 +96,10 @@ TEST_F(SamplingDriver, RefusesWhatCannotWork) {
       {"memory.cap=1KiB", "records: expected so many that they fit"},
   };
   for (const auto& [property, words] : mistakes) {
-    EXPECT_EQ(Drive({property}), 1) << property;
+    EXPECT_EQ(DriveFew({property}), 1) << property;
     EXPECT_NE(errors_.find(words), std::string::npos) << property << ": " << errors_;
   }
-  EXPECT_EQ(Drive({"sampling.sampler=fenwick-tree", "threadcount=2"}), 1);
+  EXPECT_EQ(DriveFew({"sampling.sampler=fenwick-tree", "threadcount=2"}), 1);
   EXPECT_NE(errors_.find("serves one thread"), std::string::npos) << errors_;
   EXPECT_EQ(DriveWith({"-p", "records=5"}), 1);
   EXPECT_NE(errors_.find("data.dir"), std::string::npos) << errors_;

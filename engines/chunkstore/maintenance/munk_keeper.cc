@@ -274,8 +274,8 @@ void MunkKeeper::Evict(Chunk* chunk) {
   state_.counters.Add(Count::kMunkEvictions);
 }
 
-// Not two of every munk at a time, though a reader that has lost its CPU keeps all that are retired
-// meanwhile: 31 munks of a busy machine took 50 MiB that nothing counted.
+// Not two of every munk at a time: a reader that has lost its CPU keeps all that are retired
+// meanwhile, and nothing counts them.
 void MunkKeeper::FreeRetired() {
   if (state_.slots.retired() > kFewRetired) state_.slots.WaitForReaders();
   state_.slots.Reclaim();

@@ -165,9 +165,10 @@ def test_zero_total_weight_has_no_samples() -> None:
         ("filter_false_positives", 0.0),
     ],
 )
-def test_options_out_of_range(option: str, value: object) -> None:
+def test_options_out_of_range(option: str, value: Any) -> None:
+    options: dict[str, Any] = {option: value}
     with pytest.raises(ValueError, match=option):
-        Index(**{option: value})  # type: ignore[arg-type]
+        Index(**options)
 
 
 def test_statistics() -> None:
