@@ -23,6 +23,16 @@ constexpr uint64_t kIdleNs = 3'000'000'000;  // without work
 // it.
 constexpr uint64_t kRunBytes = sizeof(SortedRun) + 128;
 
+// Left alone, the C library takes large buffers from the heap once one was freed. A round's outputs,
+// logs and tables then grow it faster than it can be trimmed: by 76 MB in a second while debt was
+// paid under a cap of 256 MiB.
+void MapLargeBuffers() {
+#ifdef __GLIBC__
+  constexpr int kFrom = 256 << 10;  // bytes
+  ::mallopt(M_MMAP_THRESHOLD, kFrom);
+#endif
+}
+
 uint64_t ThreadCpuNs() {
   timespec time;
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
@@ -37,6 +47,7 @@ BudgetKeeper::BudgetKeeper(State* state, const Policy* policy, MunkKeeper* munks
     return CacheShare{size == Options::kAdaptive ? 0 : size, size == Options::kAdaptive};
   };
   const Options& options = state->options;
+  if (options.trim_heap) MapLargeBuffers();
   Share();
   arbiter_ = std::make_unique<Arbiter>(
       CacheBytes(), munks_.BytesOfAll(),

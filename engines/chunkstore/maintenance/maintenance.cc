@@ -122,8 +122,8 @@ std::vector<Job> Maintenance::DueJobs() const {
 void Maintenance::KeepMemory() {
   const bool threads = state_.options.background_threads > 0;
   warmed_ = threads && !stopped() && warmer_.Warm();
-  warmed_ |= munks_.Keep();
   budget_.Tick();
+  warmed_ |= munks_.Keep();  // gives back at once what other caches may have from now on
   state_.slots.Reclaim();
 }
 

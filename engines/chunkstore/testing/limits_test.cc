@@ -2,7 +2,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "kvdyno/base/coding.h"
@@ -186,6 +188,71 @@ TEST(Size, FreedPagesOfTheHeapGoBack) {
     if (i % kStays != 0) pieces[i].reset();
   }
   while (AnonymousBytes() > full - kPieces * kPieceBytes / 2) ::usleep(10'000);
+}
+
+// Once a large buffer was freed, the C library would take the next ones from the heap, where what
+// stays between them keeps them.
+TEST(Size, LargeBuffersGoBackAsSoonAsTheyAreFree) {
+#if CHUNKSTORE_TEST_DIVISOR > 1
+  GTEST_SKIP() << "sanitizers have a heap of their own";
+#endif
+  constexpr size_t kBuffers = 64, kBufferBytes = 1 << 20;
+  delete[] new char[8 * kBufferBytes]();
+  const ScratchDirectory scratch(".");
+  Options options;
+  options.memory_budget = Options::kLeastBudget;
+  options.trim_heap = true;
+  options.background_threads = 0;  // nothing is trimmed meanwhile
+  std::unique_ptr<Store> store;
+  ASSERT_TRUE(Store::Open(options, scratch.path() + "/store", &store).ok());
+  std::vector<std::unique_ptr<char[]>> buffers(kBuffers), between(kBuffers);
+  for (size_t i = 0; i < kBuffers; ++i) {
+    buffers[i].reset(new char[kBufferBytes]());
+    between[i].reset(new char[1000]());
+  }
+  const uint64_t full = AnonymousBytes();
+  buffers.clear();
+  EXPECT_LT(AnonymousBytes(), full - kBuffers * kBufferBytes / 2);
+}
+
+// Data of the budget's size, scanned: munks come first, and blocks take their place.
+TEST(Size, CachesGiveBackBeforeOthersGrow) {
+  const ScratchDirectory scratch(".");
+  Options options;
+  options.memory_budget = 64 << 20;
+  options.background_threads = 0;  // a flush is a round; reads in between fill what it allows
+  std::unique_ptr<Store> store;
+  ASSERT_TRUE(Store::Open(options, scratch.path() + "/store", &store).ok());
+  constexpr uint64_t kRows = 64'000;
+  const auto key = [](uint64_t row) { return "key" + std::to_string(100'000 + row); };
+  for (uint64_t row = 0; row < kRows; ++row) {
+    ASSERT_TRUE(store->Put(key(row), std::string(1000, 'v')).ok());
+  }
+  ASSERT_TRUE(store->Compact().ok());
+  const auto held = [&store](const std::string& cache) {
+    double bytes = 0;
+    for (const Statistic& statistic : store->GetStatistics()) {
+      if (statistic.name == cache + "_bytes") bytes = statistic.value;
+    }
+    return bytes;
+  };
+  Rng rng(1);
+  double sum = 0, most = 0, most_munks = 0;
+  for (int round = 0; round < 40; ++round) {
+    for (int i = 0; i < 500; ++i) {
+      const std::string from = key(rng.Below(kRows));
+      ScanOptions scan;
+      scan.start = from;
+      scan.limit = 50;
+      ASSERT_TRUE(store->Scan(scan, [](auto, auto) { return true; }).ok());
+    }
+    sum = held("munk") + held("row_cache") + held("block_cache");
+    most = std::max(most, sum);
+    most_munks = std::max(most_munks, held("munk"));
+    ASSERT_TRUE(store->Flush().ok());
+  }
+  EXPECT_LT(held("munk"), 0.6 * most_munks) << "they shift";
+  EXPECT_LT(most, 1.06 * sum);
 }
 
 }  // namespace

@@ -75,8 +75,10 @@ struct Options {
   // Null: the budget is this store's alone. See chunkstore/shared_budget.h.
   std::shared_ptr<SharedBudget> shared_budget;
   // Returns free pages of the process's heap to the machine once a second (malloc_trim), for a
-  // hundredth of a CPU at most. Without it the C library may keep a quarter of the budget on top of
-  // it, because indexes of all sizes come and go. Off: the heap is the host's.
+  // hundredth of a CPU at most, and has large buffers mapped, so that they go back as soon as they
+  // are free (M_MMAP_THRESHOLD, for the rest of the process's life). Without it the C library may
+  // keep a quarter of the budget on top of it, because indexes and buffers of all sizes come and
+  // go. Off: the heap is the host's.
   bool trim_heap = false;
   // Bytes of whole chunks held in memory, of single rows and of table blocks; 0 has no such
   // cache, kAdaptive shares what is left of the budget among those that are adaptive.
