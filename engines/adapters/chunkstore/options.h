@@ -46,7 +46,9 @@ struct Options {
     resolved.background_threads = static_cast<int>(background_threads);
     resolved.trim_heap = true;  // the driver's process is the store's
     const bool derived = resolved.memory_budget == chunkstore::Options::kAuto;
-    if (derived && memory_cap_bytes != 0) resolved.memory_budget = memory_cap_bytes / 8 * 7;
+    if (derived && memory_cap_bytes != 0) {
+      resolved.memory_budget = chunkstore::Options::BudgetUnder(memory_cap_bytes);
+    }
     return resolved;
   }
 
@@ -55,8 +57,8 @@ struct Options {
     table->Bytes(
         "memory_budget", &store.memory_budget,
         {.effect = "Memory for everything that the store holds, caches and staging ring "
-                   "included. auto: seven eighths of the run's cap, which must be 37 MiB or "
-                   "more for that.",
+                   "included. auto: fifteen sixteenths of the run's cap, less under caps below "
+                   "192 MiB; the cap must be 37 MiB or more for that.",
          .min = chunkstore::Options::kLeastBudget,
          .max = kTiB,
          .shapes_data = true,
@@ -85,7 +87,7 @@ struct Options {
     table->Bytes("stage_size", &store.stage_size,
                  {.effect = "One of the three stages that absorb writes before they reach the "
                             "chunks. Larger ones are flushed less often, in longer runs per chunk. "
-                            "auto: 1/28 of the budget, at most 128 MiB.",
+                            "auto: 1/30 of the budget, at most 128 MiB.",
                   .min = 64 * kKiB,
                   .max = kGiB,
                   .shapes_data = true,
@@ -97,7 +99,7 @@ struct Options {
     table->Bytes(
         "chunk_size", &store.chunk_size,
         {.effect = "Size above which a chunk is split; below a quarter it is merged with a "
-                   "neighbour. auto: a 128th of the cap, at most 8 MiB.",
+                   "neighbour. auto: a 120th of the budget, at most 8 MiB.",
          .min = 4 * kKiB,
          .max = kGiB,
          .shapes_data = true,

@@ -18,7 +18,7 @@ constexpr uint64_t kSurveyNs = 900'000'000;
 constexpr uint64_t kDecisionNs = 200'000'000;
 // Heat is halved after each survey: on average it is what was read in so long.
 constexpr double kHeatSeconds = 1.5 * 0.9;
-constexpr uint64_t kIdleNs = 3'000'000'000;  // without work
+constexpr uint64_t kIdleNs = 1'000'000'000;  // without work
 // A run without its index: itself and its extent, each with what the heap adds, and who points to
 // it.
 constexpr uint64_t kRunBytes = sizeof(SortedRun) + 128;

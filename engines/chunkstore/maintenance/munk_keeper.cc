@@ -267,8 +267,23 @@ void MunkKeeper::HandDown(const Munk& munk) {
   }
 }
 
+// The same for scans, which read blocks: one large read brings those of the chunk's table.
+void MunkKeeper::HandDownBlocks(const Chunk& chunk) {
+  const SortedRun* table = chunk.funk().table.get();
+  if (state_.blocks == nullptr || table == nullptr) return;
+  const uint64_t gets = chunk.heat.reads.load(std::memory_order_relaxed);
+  if (chunk.heat.scans.load(std::memory_order_relaxed) <= gets) return;
+  const size_t capacity = state_.blocks->capacity();
+  if (capacity - std::min(capacity, state_.blocks->memory()) < table->extent().length) return;
+  // A block that cannot be read is read again by whoever needs it, and gets the error.
+  static_cast<void>(table->CacheBlocks(state_.read_context(true)));
+}
+
 void MunkKeeper::Evict(Chunk* chunk) {
-  if (const Munk* munk = chunk->ActiveMunk(); munk != nullptr) HandDown(*munk);
+  if (const Munk* munk = chunk->ActiveMunk(); munk != nullptr) {
+    HandDown(*munk);
+    HandDownBlocks(*chunk);
+  }
   Drop(chunk);
   FreeRetired();
   state_.counters.Add(Count::kMunkEvictions);

@@ -10,8 +10,7 @@ namespace {
 constexpr uint64_t kStepShare = 32;     // of the adaptive bytes, at most, in one decision
 constexpr uint64_t kLongStepShare = 8;  // the same where the difference is plain
 constexpr double kPlain = 4;
-constexpr uint64_t kFloorShare = 16;    // of the adaptive bytes, for each adaptive share
-constexpr uint64_t kIdleShare = 64;     // the same while munks hold all data
+constexpr uint64_t kFloorShare = 64;    // of the adaptive bytes, for each adaptive share
 constexpr uint64_t kMinGhostHits = 20;  // fewer are chance
 constexpr double kNoise = 1.2;
 constexpr uint64_t kGrowth = 128;  // of a share: less between two decisions is no filling
@@ -52,13 +51,10 @@ void Arbiter::SetTotal(uint64_t total, uint64_t all_munks) {
   }
   const uint64_t adaptive = total - std::min(total, fixed);
   const uint64_t others = (shares_.rows.adaptive ? 1 : 0) + (shares_.blocks.adaptive ? 1 : 0);
-  const auto for_munks = [&](uint64_t floor) {
-    return shares_.munks.adaptive ? adaptive - others * floor : 0;
-  };
   const bool fitted = all_fit_;
-  uint64_t floor = adaptive / kIdleShare;
-  all_fit_ = for_munks(floor) > 0 && all_munks <= for_munks(floor) - for_munks(floor) / kSpareShare;
-  if (!all_fit_) floor = adaptive / kFloorShare;
+  const uint64_t floor = adaptive / kFloorShare;
+  const uint64_t most = shares_.munks.adaptive ? adaptive - others * floor : 0;
+  all_fit_ = most > 0 && all_munks <= most - most / kSpareShare;
   const bool begins = adaptive_total_ == 0 || (fitted && !all_fit_);
   if (begins || all_fit_) spread_ = false;
   if (begins) adaptive_total_ = 0;
@@ -76,7 +72,6 @@ void Arbiter::SetTotal(uint64_t total, uint64_t all_munks) {
     rest -= share->bytes;
   }
   adaptive_total_ = adaptive;
-  const uint64_t most = for_munks(floor);
   if (!all_fit_ && !(begins && most > 0 && all_munks / 2 <= most)) return;
   shares_.munks.bytes = most;
   for (CacheShare* share : {&shares_.rows, &shares_.blocks}) {

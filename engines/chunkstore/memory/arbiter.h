@@ -47,9 +47,8 @@ class Arbiter {
   // Moves at most 1/32 of the adaptive bytes, 1/8 where one earns four times as much as the other,
   // from the share that earns least to the one that earns most; nothing when the difference is
   // within noise (too few operations, or below 20 %), or all data fit as munks. No adaptive
-  // share falls below 1/16 of the adaptive bytes (1/64 while munks hold all data, and nothing is
-  // asked of the others); none that is filling is taken from. True when
-  // something moved.
+  // share falls below 1/64 of the adaptive bytes, which shows what more of it would earn; none that
+  // is filling is taken from. True when something moved.
   bool Decide(const CacheObservation& munks, const CacheObservation& rows,
               const CacheObservation& blocks);
   // Whether gets are spread over the chunks, so that no munk earns much more than another. Then

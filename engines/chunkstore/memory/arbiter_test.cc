@@ -9,6 +9,7 @@ namespace chunkstore {
 namespace {
 
 constexpr uint64_t kTotal = 960 << 20;
+constexpr uint64_t kFloor = kTotal / 64;
 constexpr uint64_t kTooMuch = UINT64_MAX;  // data that do not fit
 constexpr CacheShare kAdaptive{0, true};
 constexpr CacheShares kAllAdaptive{kAdaptive, kAdaptive, kAdaptive};
@@ -36,13 +37,11 @@ TEST(Arbiter, StartsWithEqualParts) {
 }
 
 TEST(Arbiter, DataThatFitBecomeMunks) {
-  constexpr uint64_t kFloor = kTotal / 16;
-  constexpr uint64_t kIdle = kTotal / 64;
-  constexpr uint64_t kForMunks = kTotal - 2 * kIdle;
+  constexpr uint64_t kForMunks = kTotal - 2 * kFloor;
   Arbiter arbiter(kTotal, kForMunks - kForMunks / Arbiter::kSpareShare, kAllAdaptive);
   EXPECT_EQ(arbiter.shares().munks.bytes, kForMunks);
-  EXPECT_EQ(arbiter.shares().rows.bytes, kIdle);
-  EXPECT_EQ(arbiter.shares().blocks.bytes, kIdle);
+  EXPECT_EQ(arbiter.shares().rows.bytes, kFloor);
+  EXPECT_EQ(arbiter.shares().blocks.bytes, kFloor);
   const CacheShares& now = arbiter.shares();
   EXPECT_FALSE(arbiter.Decide(Seen(now.munks, 0, 9'000, 0), Seen(now.rows, 0, 9'000, 9'000),
                               Seen(now.blocks, 0, 9'000, 0)));
@@ -54,7 +53,7 @@ TEST(Arbiter, DataThatFitBecomeMunks) {
   grown.SetTotal(kTotal, 2 * kTotal);
   EXPECT_EQ(grown.shares().munks.bytes, kTotal / 3);
   Arbiter no_rows(kTotal, kForMunks / 2, {kAdaptive, {0, false}, kAdaptive});
-  EXPECT_EQ(no_rows.shares().munks.bytes, kTotal - kIdle);
+  EXPECT_EQ(no_rows.shares().munks.bytes, kTotal - kFloor);
   const Arbiter no_munks(kTotal, 1, {{0, false}, kAdaptive, kAdaptive});
   EXPECT_EQ(no_munks.shares().rows.bytes, kTotal / 2);
 }
@@ -67,7 +66,7 @@ TEST(Arbiter, PointReadsGrowRows) {
                    Seen(now.blocks, 1'000, 14'000, 800));
   }
   EXPECT_EQ(Sum(arbiter.shares()), kTotal);
-  EXPECT_EQ(arbiter.shares().munks.bytes, kTotal / 16);
+  EXPECT_EQ(arbiter.shares().munks.bytes, kFloor);
   EXPECT_GT(arbiter.shares().rows.bytes, kTotal / 2);
 }
 
@@ -78,9 +77,9 @@ TEST(Arbiter, ScansGrowBlocks) {
     arbiter.Decide(Seen(now.munks, 0, 2'000, 10), Seen(now.rows, 10, 40, 0),
                    Seen(now.blocks, 10'000, 30'000, 9'000));
   }
-  EXPECT_EQ(arbiter.shares().munks.bytes, kTotal / 16);
-  EXPECT_EQ(arbiter.shares().rows.bytes, kTotal / 16);
-  EXPECT_EQ(arbiter.shares().blocks.bytes, kTotal - 2 * (kTotal / 16));
+  EXPECT_EQ(arbiter.shares().munks.bytes, kFloor);
+  EXPECT_EQ(arbiter.shares().rows.bytes, kFloor);
+  EXPECT_EQ(arbiter.shares().blocks.bytes, kTotal - 2 * kFloor);
 }
 
 TEST(Arbiter, HotChunksGrowMunks) {
@@ -184,20 +183,20 @@ TEST(Arbiter, GetsThatAreSpreadOverChunksGetRowsAtOnce) {
   arbiter.Spread(true, kTotal / 4);
   EXPECT_EQ(arbiter.shares().munks.bytes, kTotal / 3) << "large reads bring munks first";
   arbiter.Spread(true, kTotal / 3);
-  EXPECT_EQ(arbiter.shares().munks.bytes, kTotal / 16) << "its floor";
+  EXPECT_EQ(arbiter.shares().munks.bytes, kFloor) << "its floor";
   EXPECT_EQ(arbiter.shares().blocks.bytes, kTotal / 3) << "as before";
   EXPECT_EQ(Sum(arbiter.shares()), kTotal);
   const uint64_t rows = arbiter.shares().rows.bytes;
   for (int i = 0; i < 20; ++i) {
     munks_earn();
-    arbiter.Spread(true, kTotal / 16);
+    arbiter.Spread(true, kFloor);
   }
   EXPECT_GE(arbiter.shares().rows.bytes, rows) << "munks take nothing from rows";
   arbiter.Spread(false, 0);
   arbiter.Decide(Seen(arbiter.shares().munks, 20'000, 10'000, 9'000),
                  Seen(arbiter.shares().rows, 9'000, 9'000, 900),
                  Seen(arbiter.shares().blocks, 500, 8'500, 9'000));
-  EXPECT_LT(arbiter.shares().rows.bytes, kTotal - 2 * (kTotal / 16)) << "and may again";
+  EXPECT_LT(arbiter.shares().rows.bytes, kTotal - 2 * kFloor) << "and may again";
 
   Arbiter fitting(kTotal, 1, kAllAdaptive);
   fitting.Spread(true, kTotal);
@@ -222,9 +221,9 @@ TEST(Arbiter, BoundsHoldWhateverIsSeen) {
       const bool moved = arbiter.Decide(any(), any(), any());
       const CacheShares& now = arbiter.shares();
       ASSERT_EQ(Sum(now), total);
-      ASSERT_GE(now.munks.bytes, total / 16);
-      ASSERT_GE(now.rows.bytes, total / 16);
-      ASSERT_GE(now.blocks.bytes, total / 16);
+      ASSERT_GE(now.munks.bytes, total / 64);
+      ASSERT_GE(now.rows.bytes, total / 64);
+      ASSERT_GE(now.blocks.bytes, total / 64);
       ASSERT_EQ(moved, now.munks.bytes != before.munks.bytes ||
                            now.rows.bytes != before.rows.bytes ||
                            now.blocks.bytes != before.blocks.bytes);

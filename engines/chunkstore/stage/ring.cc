@@ -154,7 +154,7 @@ size_t Ring::memory_in_use() const {
   size_t bytes = 0;
   const kvdyno::MutexLock lock(mutex_);
   for (const Slot& slot : slots_) {
-    if (const std::shared_ptr<Stage> stage = slot.stage.lock()) bytes += stage->memory();
+    if (const std::shared_ptr<Stage> stage = slot.stage.lock()) bytes += stage->touched_memory();
   }
   return bytes;
 }

@@ -49,6 +49,7 @@ class Stage {
   size_t bytes() const { return used_.load(std::memory_order_relaxed); }  // of records
   size_t capacity() const { return capacity_; }
   size_t memory() const;  // mapping, index, filter, spilled payloads, in bytes
+  size_t touched_memory() const;  // the same without what no record has reached of the mapping
 
   // Larger payloads are spilled: they get a file of their own and stay in memory until Release.
   size_t spill_limit() const { return capacity_ / 4; }
@@ -174,7 +175,8 @@ class Ring {
   void Release(const std::shared_ptr<Stage>& stage);
   // Bytes of all files mapped or held, in use or free, and of the stages that are not released.
   size_t memory() const;
-  // The same of stages that are not released. Pages of the other files are only cached.
+  // The same of stages that are not released, as far as they were written to: other pages of the
+  // files are at most cached.
   size_t memory_in_use() const;
 
  private:

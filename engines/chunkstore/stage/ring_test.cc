@@ -61,6 +61,17 @@ TEST_F(RingTest, ManyCyclesThroughTheSameFiles) {
   EXPECT_GT(store_.flushed_sequence(), 50u);
 }
 
+// What no record has reached of a file is not resident.
+TEST_F(RingTest, CountsWhatRecordsHaveReached) {
+  EXPECT_LT(store_.ring()->memory_in_use(), kStageSize / 2);
+  std::mt19937_64 random(11);
+  while (store_.active()->bytes() < kStageSize / 2) {
+    ASSERT_TRUE(store_.WriteRandom(&random, 500).ok());
+  }
+  EXPECT_GT(store_.ring()->memory_in_use(), kStageSize / 2);
+  EXPECT_LE(store_.ring()->memory_in_use(), store_.ring()->memory());
+}
+
 TEST_F(RingTest, BusyWhenAllStagesAreUnflushed) {
   std::vector<std::shared_ptr<Stage>> stages(Ring::kStages + 1);
   for (uint64_t i = 0; i < Ring::kStages; ++i) {

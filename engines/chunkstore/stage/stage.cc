@@ -45,6 +45,11 @@ size_t Stage::memory() const {
          spilled_bytes_.load(std::memory_order_relaxed);
 }
 
+size_t Stage::touched_memory() const {
+  const size_t touched = std::max(kRecordsAt + bytes(), populated_.load(std::memory_order_relaxed));
+  return memory() - place_.size + std::min(place_.size, touched);
+}
+
 bool Stage::HasRoom(size_t payload_bytes) const {
   const bool spills = payload_bytes > spill_limit();
   // What is spilled stays in memory: it fills a stage like everything else, but for the first.

@@ -121,16 +121,16 @@ Status ResolveOptions(const Options& given, uint64_t cap, Options* resolved) {
   Options& options = *resolved;
   options = given;
   if (options.memory_budget == Options::kAuto) {
-    const uint64_t all = given.shared_budget ? given.shared_budget->bytes() / 8 : cap / 8 * 7;
+    const uint64_t all = given.shared_budget ? given.shared_budget->bytes() / 8 : Options::BudgetUnder(cap);
     options.memory_budget = std::max(all, Options::kLeastBudget);
   }
   const uint64_t budget = options.memory_budget;
   if (options.stage_size == Options::kAuto) {
-    options.stage_size = std::clamp(budget / 28, 64 * kKiB, 128 * kMiB);
+    options.stage_size = std::clamp(budget / 30, 64 * kKiB, 128 * kMiB);
   }
   options.stage_size = options.stage_size / kvdyno::kDirectAlignment * kvdyno::kDirectAlignment;
   if (options.chunk_size == Options::kAuto) {
-    options.chunk_size = std::min(budget / 7 * 8 / 128, 8 * kMiB);
+    options.chunk_size = std::min(budget / 120, 8 * kMiB);
   }
   if (options.log_limit == Options::kAuto) options.log_limit = options.chunk_size;
   if (options.munk_log_limit == Options::kAuto) options.munk_log_limit = 10 * options.chunk_size;

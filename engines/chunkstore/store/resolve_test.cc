@@ -102,9 +102,9 @@ TEST(ResolveOptions, TheEndsOfRangesAreInside) {
 
 TEST(ResolveOptions, AutomaticValuesAt256MiB) {
   const Options resolved = Resolve({}, 256 * kMiB);
-  EXPECT_EQ(resolved.memory_budget, 224 * kMiB) << "seven eighths of the cap";
-  EXPECT_EQ(resolved.stage_size, 8 * kMiB) << "1/28 of the budget";
-  EXPECT_EQ(resolved.chunk_size, 2 * kMiB) << "a 128th of the cap";
+  EXPECT_EQ(resolved.memory_budget, 240 * kMiB) << "fifteen sixteenths of the cap";
+  EXPECT_EQ(resolved.stage_size, 8 * kMiB) << "1/30 of the budget";
+  EXPECT_EQ(resolved.chunk_size, 2 * kMiB) << "a 120th of the budget";
   EXPECT_EQ(resolved.log_limit, resolved.chunk_size);
   EXPECT_EQ(resolved.munk_log_limit, 10 * resolved.chunk_size);
   EXPECT_EQ(resolved.munk_cache_size, Options::kAdaptive);
@@ -115,7 +115,7 @@ TEST(ResolveOptions, AutomaticValuesAt256MiB) {
 
 TEST(ResolveOptions, AutomaticValuesAt16GiB) {
   const Options resolved = Resolve({}, 16 * kGiB);
-  EXPECT_EQ(resolved.memory_budget, 14 * kGiB);
+  EXPECT_EQ(resolved.memory_budget, 15 * kGiB);
   EXPECT_EQ(resolved.stage_size, 128 * kMiB) << "at most that";
   EXPECT_EQ(resolved.chunk_size, 8 * kMiB) << "at most that";
   EXPECT_EQ(resolved.log_limit, 8 * kMiB);
@@ -126,9 +126,11 @@ TEST(ResolveOptions, BetweenTheLimitsSizesFollowTheCap) {
   const Options resolved = Resolve({}, 512 * kMiB);
   EXPECT_EQ(resolved.stage_size, 16 * kMiB);
   EXPECT_EQ(resolved.chunk_size, 4 * kMiB);
-  const Options small = Resolve({}, 48 * kMiB);
-  EXPECT_EQ(small.stage_size, kMiB / 2 * 3);
-  EXPECT_EQ(small.chunk_size, 384 * kKiB) << "a 128th of the cap";
+  EXPECT_EQ(Resolve({}, 128 * kMiB).memory_budget, 116 * kMiB) << "all but 12 MiB";
+  const Options small = Resolve({}, 80 * kMiB);
+  EXPECT_EQ(small.memory_budget, 70 * kMiB) << "seven eighths";
+  EXPECT_EQ(small.stage_size, 70 * kMiB / 30 / 4096 * 4096);
+  EXPECT_EQ(small.chunk_size, 70 * kMiB / 120);
 }
 
 TEST(ResolveOptions, AGivenBudgetStandsForTheCap) {

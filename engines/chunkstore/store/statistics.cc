@@ -91,7 +91,7 @@ std::vector<Statistic> StoreImpl::GetStatistics() const {
 
   const uint64_t row_bytes = state_.rows ? state_.rows->memory() : 0;
   const uint64_t block_bytes = state_.blocks ? state_.blocks->memory() : 0;
-  const uint64_t stage_bytes = state_.ring->memory();
+  const uint64_t stage_bytes = state_.ring->memory_in_use();
   add("log_debt", maintenance_->log_debt(), "byte", false);
   add("unflushed_bytes", UnflushedBytes(), "byte", false);
   add("live_bytes", segments.live_bytes(), "byte", false);

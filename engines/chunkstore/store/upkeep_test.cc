@@ -393,6 +393,35 @@ TEST_F(UpkeepTest, GetsThatAreSpreadGetRowsAndOthersMunks) {
   }
 }
 
+// Short scans all over data that do not fit: blocks earn more than munks, and those of a munk that
+// goes come with one read instead of a scan's for each.
+TEST_F(UpkeepTest, BlocksOfAMunkThatGoesAreReadAtOnce) {
+  constexpr int kRows = 40'000;
+  Open();
+  PutMany(0, kRows, 1000);
+  ASSERT_TRUE(IsOk(store_->Compact()));
+  Rng rng(3);
+  double evictions = 0;
+  for (int round = 0; round < 200 && evictions == 0; ++round) {
+    for (int i = 0; i < 2000; ++i) {
+      ScanOptions scan;
+      const std::string start = KeyOf(static_cast<int>(rng.Below(kRows)));
+      scan.start = start;
+      scan.limit = 3;
+      ASSERT_TRUE(IsOk(store_->Scan(scan, [](std::string_view, std::string_view) { return true; })));
+    }
+    const double bytes = Stat("block_cache_bytes");
+    const double reads = Stat("read_calls");
+    ASSERT_TRUE(IsOk(store_->Flush()));
+    evictions = Stat("munk_evictions");
+    if (evictions > 0) {
+      EXPECT_GT(Stat("block_cache_bytes") - bytes, 100e3);
+      EXPECT_LT(Stat("read_calls") - reads, 20 * evictions);
+    }
+  }
+  EXPECT_GT(evictions, 0);
+}
+
 TEST_F(UpkeepTest, CachesServeWhatWasRead) {
   options_.munk_cache_size = 0;
   Open();

@@ -2,6 +2,7 @@
 // A default is written here and nowhere else. Options are values, copied by Store::Open.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string_view>
@@ -51,6 +52,13 @@ struct Options {
   static constexpr uint64_t kAuto = 0;
   // What the ring, indexes and background work need besides caches.
   static constexpr uint64_t kLeastBudget = uint64_t{32} << 20;
+  // The budget of a store that has a memory cap for itself. A sixteenth of the cap, but at least 12
+  // MiB, is left for what the kernel charges to it beside the process, such as page tables and pages
+  // of other files; under caps below 96 MiB an eighth.
+  static constexpr uint64_t BudgetUnder(uint64_t cap) {
+    const uint64_t left = std::max(cap / 16, uint64_t{12} << 20);
+    return cap - std::min(cap / 8, left);
+  }
 
   // --- the directory
   bool create_if_missing = true;
@@ -68,7 +76,7 @@ struct Options {
   // --- memory
   // Bytes for everything that the store holds, what its allocations take of the process's resident
   // set and, with direct input/output, the page cache that it causes included; 32 MiB and more.
-  // kAuto: seven eighths of the memory cap of the process's cgroup, or of the machine's memory.
+  // kAuto: BudgetUnder the memory cap of the process's cgroup, or the machine's memory.
   // With a shared budget: what this store is sized for, and gets whatever the others need; kAuto is
   // an eighth of it.
   uint64_t memory_budget = kAuto;
@@ -86,12 +94,12 @@ struct Options {
   uint64_t row_cache_size = kAdaptive;
   uint64_t block_cache_size = kAdaptive;
   // Bytes of one stage of the ring that absorbs writes; the ring has three. 64 KiB to 1 GiB.
-  // Larger: fewer, larger batches reach the chunks. kAuto: 1/28 of the budget, at most 128 MiB.
+  // Larger: fewer, larger batches reach the chunks. kAuto: 1/30 of the budget, at most 128 MiB.
   uint64_t stage_size = kAuto;
 
   // --- layout
   // Bytes of a chunk above which it is split; below a quarter it is merged with a neighbour.
-  // 4 KiB to 1 GiB. kAuto: a 128th of the cap, at most 8 MiB.
+  // 4 KiB to 1 GiB. kAuto: a 120th of the budget, at most 8 MiB.
   uint64_t chunk_size = kAuto;
   // Bytes of one table block, 256 B to 1 MiB: what one read from disk brings at least.
   uint64_t block_size = 4096;
