@@ -48,7 +48,7 @@ class Stage {
   bool empty() const { return last() < first_; }
   size_t bytes() const { return used_.load(std::memory_order_relaxed); }  // of records
   size_t capacity() const { return capacity_; }
-  size_t memory() const;  // mapping, index, filter, spilled payloads, in bytes
+  size_t memory() const;          // mapping, index, filter, spilled payloads, in bytes
   size_t touched_memory() const;  // the same without what no record has reached of the mapping
 
   // Larger payloads are spilled: they get a file of their own and stay in memory until Release.

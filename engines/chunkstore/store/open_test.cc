@@ -53,7 +53,7 @@ TEST_F(OpenTest, RefusesOptionsOutOfRange) {
 TEST_F(OpenTest, ReturnsTheOptionsInForce) {
   options_.chunk_size = Options::kAuto;
   Open();
-  EXPECT_EQ(store_->options().chunk_size, Options::kLeastBudget / 7 * 8 / 128);
+  EXPECT_EQ(store_->options().chunk_size, Options::kLeastBudget / 120);
   EXPECT_EQ(store_->options().stage_size, options_.stage_size);
 }
 

@@ -121,7 +121,8 @@ Status ResolveOptions(const Options& given, uint64_t cap, Options* resolved) {
   Options& options = *resolved;
   options = given;
   if (options.memory_budget == Options::kAuto) {
-    const uint64_t all = given.shared_budget ? given.shared_budget->bytes() / 8 : Options::BudgetUnder(cap);
+    const uint64_t all =
+        given.shared_budget ? given.shared_budget->bytes() / 8 : Options::BudgetUnder(cap);
     options.memory_budget = std::max(all, Options::kLeastBudget);
   }
   const uint64_t budget = options.memory_budget;

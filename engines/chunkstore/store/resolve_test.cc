@@ -135,9 +135,9 @@ TEST(ResolveOptions, BetweenTheLimitsSizesFollowTheCap) {
 
 TEST(ResolveOptions, AGivenBudgetStandsForTheCap) {
   Options given;
-  given.memory_budget = 448 * kMiB;
+  given.memory_budget = 480 * kMiB;
   const Options resolved = Resolve(given, 256 * kMiB);
-  EXPECT_EQ(resolved.memory_budget, 448 * kMiB);
+  EXPECT_EQ(resolved.memory_budget, 480 * kMiB);
   EXPECT_EQ(resolved.stage_size, 16 * kMiB);
   EXPECT_EQ(resolved.chunk_size, 4 * kMiB);
 }

@@ -401,25 +401,26 @@ TEST_F(UpkeepTest, BlocksOfAMunkThatGoesAreReadAtOnce) {
   PutMany(0, kRows, 1000);
   ASSERT_TRUE(IsOk(store_->Compact()));
   Rng rng(3);
-  double evictions = 0;
-  for (int round = 0; round < 200 && evictions == 0; ++round) {
+  double gained = 0;  // by a flush, in bytes
+  for (int round = 0; round < 60 && gained == 0; ++round) {
     for (int i = 0; i < 2000; ++i) {
-      ScanOptions scan;
       const std::string start = KeyOf(static_cast<int>(rng.Below(kRows)));
+      ScanOptions scan;
       scan.start = start;
       scan.limit = 3;
-      ASSERT_TRUE(IsOk(store_->Scan(scan, [](std::string_view, std::string_view) { return true; })));
+      const auto row = [](std::string_view, std::string_view) { return true; };
+      ASSERT_TRUE(IsOk(store_->Scan(scan, row)));
     }
     const double bytes = Stat("block_cache_bytes");
     const double reads = Stat("read_calls");
+    const double evictions = Stat("munk_evictions");
     ASSERT_TRUE(IsOk(store_->Flush()));
-    evictions = Stat("munk_evictions");
-    if (evictions > 0) {
-      EXPECT_GT(Stat("block_cache_bytes") - bytes, 100e3);
-      EXPECT_LT(Stat("read_calls") - reads, 20 * evictions);
+    gained = std::max(0.0, Stat("block_cache_bytes") - bytes);
+    if (gained > 0) {
+      EXPECT_LE(Stat("read_calls") - reads, 2 * (Stat("munk_evictions") - evictions));
     }
   }
-  EXPECT_GT(evictions, 0);
+  EXPECT_GT(gained, 500e3) << "many blocks a read";
 }
 
 TEST_F(UpkeepTest, CachesServeWhatWasRead) {
