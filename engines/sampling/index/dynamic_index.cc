@@ -187,17 +187,25 @@ std::optional<DynamicIndex::Place> DynamicIndex::FindLive(const Version& version
     if (entry->deleted_at() != Entry::kNever) return std::nullopt;
     return Place{entry, buffer, nullptr, 0};
   }
-  const uint64_t hash = PairHash(key, value);
+  struct Search {
+    Shard* shard;
+    size_t level;
+    std::span<Entry> near;
+  };
+  std::vector<Search> searches;  // the newest first
   for (size_t level = 0; level < version.levels.size(); ++level) {
     const Level& shards = version.levels[level];
-    for (auto shard = shards.rbegin(); shard != shards.rend(); ++shard) {
-      Entry* entry = (*shard)->Find(key, value);
-      if (entry != nullptr) {
-        if (entry->deleted_at() != Entry::kNever) return std::nullopt;
-        return Place{entry, nullptr, shard->get(), level};
-      }
-      if ((*shard)->HasTombstone(key, value, hash)) return std::nullopt;
+    for (auto shard = shards.rbegin(); shard != shards.rend(); ++shard)
+      searches.push_back({shard->get(), level, (*shard)->Near(key)});
+  }
+  const uint64_t hash = PairHash(key, value);
+  for (const auto& [shard, level, near] : searches) {
+    Entry* entry = shard->FindIn(near, key, value);
+    if (entry != nullptr) {
+      if (entry->deleted_at() != Entry::kNever) return std::nullopt;
+      return Place{entry, nullptr, shard, level};
     }
+    if (shard->HasTombstone(key, value, hash)) return std::nullopt;
   }
   return std::nullopt;
 }

@@ -1,21 +1,19 @@
 #include "index/levels.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
+#include <iterator>
 
-#include "index/merge.h"
+#include "structure/large.h"
 #include "structure/seeded_bugs.h"
 
 namespace sampling {
-namespace {
-
-std::vector<std::span<const Entry>> RunsOf(const Level& level) {
-  std::vector<std::span<const Entry>> runs;
-  for (const auto& shard : level) runs.emplace_back(shard->entries());
+Runs RunsOf(const Level& level) {
+  Runs runs;
+  for (const auto& shard : level) runs.push_back(std::make_unique<MemoryRun>(shard->entries()));
   return runs;
 }
-
-}  // namespace
 
 size_t EntriesOf(const Level& level) {
   size_t entries = 0;
@@ -51,7 +49,9 @@ bool OverBound(const Levels& levels, const Options& options) {
 
 void Rebuild::Add(const std::vector<Entry>& run) {
   MakeRoom(0, run.size());
-  Place(0, {run});
+  Runs runs;
+  runs.push_back(std::make_unique<MemoryRun>(run));
+  Place(0, std::move(runs));
 }
 
 void Rebuild::KeepBound() {
@@ -82,14 +82,14 @@ void Rebuild::PushDown(size_t level) {
   Place(level + 1, RunsOf(moved));
 }
 
-void Rebuild::Place(size_t level, const Runs& newer) {
+void Rebuild::Place(size_t level, Runs newer) {
   Level& there = levels_[level];
   const Level replaced = options_.layout == Layout::kLeveling ? std::move(there) : Level();
   if (options_.layout == Layout::kLeveling) there.clear();
   Runs runs = RunsOf(replaced);
-  runs.insert(runs.end(), newer.begin(), newer.end());
+  std::move(newer.begin(), newer.end(), std::back_inserter(runs));
   const bool oldest = there.empty() && Oldest(level);
-  const Level merged = MergeAll(runs, oldest);
+  const Level merged = MergeAll(std::move(runs), oldest);
   there.insert(there.end(), merged.begin(), merged.end());
 }
 
@@ -98,8 +98,17 @@ bool Rebuild::Oldest(size_t level) const {
                      [](const Level& below) { return below.empty(); });
 }
 
-Level Rebuild::MergeAll(const Runs& runs, bool oldest) {
-  std::vector<Entry> merged = Merge(runs, time_, oldest);
+Level Rebuild::MergeAll(Runs runs, bool oldest) {
+  size_t entries = 0;
+  for (const auto& run : runs) entries += run->size();
+  std::vector<Entry> merged;
+  merged.reserve(entries);
+  AskForHugePages(merged.data(), entries * sizeof(Entry));
+  const Status status = Merge(std::move(runs), time_, oldest, [&](const Entry& entry) {
+    merged.push_back(entry);
+    return true;
+  });
+  assert(status.ok());
   if (merged.empty()) return {};
   written_ += merged.size();
   return {

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "index/merge.h"
 #include "index/shard.h"
 #include "sampling/options.h"
 
@@ -18,6 +19,7 @@ using Level = std::vector<std::shared_ptr<Shard>>;  // the oldest first
 using Levels = std::vector<Level>;                  // level 0, the newest, first
 
 size_t EntriesOf(const Level& level);
+Runs RunsOf(const Level& level);                          // which live as long as the level
 double CapacityOf(size_t level, const Options& options);  // entries
 // The level holds more deleted entries than the bound allows, or more deleted weight than live.
 bool OverBound(const Levels& levels, size_t level, const Options& options);
@@ -38,16 +40,14 @@ class Rebuild {
   uint64_t written() const { return written_; }  // entries of new shards
 
  private:
-  using Runs = std::vector<std::span<const Entry>>;
-
   // The level takes that many entries more, as one run.
   void MakeRoom(size_t level, size_t entries);
   void PushDown(size_t level);
   // Places a merge of `newer`, and of what the level's layout merges it with, in the level.
-  void Place(size_t level, const Runs& newer);
+  void Place(size_t level, Runs newer);
   // Whether nothing older lies below the level.
   bool Oldest(size_t level) const;
-  Level MergeAll(const Runs& runs, bool oldest);
+  Level MergeAll(Runs runs, bool oldest);
 
   const Options& options_;
   Levels levels_;

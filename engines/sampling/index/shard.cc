@@ -10,7 +10,10 @@ namespace sampling {
 
 Shard::Shard(std::vector<Entry> entries, const Kind& kind, double filter_false_positives)
     : kind_(kind), entries_(std::move(entries)), structure_(kind.build(entries_)) {
-  for (const Entry& entry : entries_) {
+  fences_.reserve((entries_.size() + kFenceEvery - 1) / kFenceEvery);
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    const Entry& entry = entries_[i];
+    if (i % kFenceEvery == 0) fences_.push_back(entry.key);
     mass_ += kind.Counts(entry);
     if (entry.tombstone()) tombstones_.push_back({entry.key, entry.value});
   }
@@ -18,12 +21,37 @@ Shard::Shard(std::vector<Entry> entries, const Kind& kind, double filter_false_p
   for (const Pair& pair : tombstones_) filter_.Add(PairHash(pair.key, pair.value));
 }
 
-Entry* Shard::Find(uint64_t key, uint64_t value) {
-  auto at = std::partition_point(entries_.begin(), entries_.end(), [&](const Entry& entry) {
+std::span<Entry> Shard::Near(uint64_t key) {
+  // How many fences are below the key, without a branch that the processor could guess wrongly.
+  const uint64_t* base = fences_.data();
+  for (size_t left = fences_.size(); left > 0;) {
+    const size_t half = (left + 1) / 2;
+    base += half * static_cast<size_t>(base[half - 1] < key);
+    left -= half;
+  }
+  const auto below = static_cast<size_t>(base - fences_.data());
+  const size_t begin = below == 0 ? 0 : (below - 1) * kFenceEvery;
+  size_t end = below;  // of the blocks that may hold the key
+  if (end < fences_.size() && fences_[end] == key) {
+    end = static_cast<size_t>(
+        std::upper_bound(fences_.begin() + static_cast<ptrdiff_t>(end), fences_.end(), key) -
+        fences_.begin());
+  }
+  const std::span<Entry> near =
+      std::span(entries_).subspan(begin, std::min(end * kFenceEvery, entries_.size()) - begin);
+  // The entries that a bisection reads first.
+  for (size_t eighth = 1; eighth < 8; ++eighth) {
+    __builtin_prefetch(near.data() + near.size() * eighth / 8);
+  }
+  return near;
+}
+
+Entry* Shard::FindIn(std::span<Entry> near, uint64_t key, uint64_t value) {
+  auto at = std::partition_point(near.begin(), near.end(), [&](const Entry& entry) {
     return entry.key < key || (entry.key == key && entry.value < value);
   });
-  if (at != entries_.end() && at->tombstone() && at->key == key && at->value == value) ++at;
-  if (at == entries_.end() || at->key != key || at->value != value) return nullptr;
+  if (at != near.end() && at->tombstone() && at->key == key && at->value == value) ++at;
+  if (at == near.end() || at->key != key || at->value != value) return nullptr;
   return &*at;
 }
 
@@ -40,8 +68,8 @@ void Shard::Tag(Entry* entry, uint64_t time) {
 }
 
 size_t Shard::bytes() const {
-  return entries_.capacity() * sizeof(Entry) + tombstones_.capacity() * sizeof(Pair) +
-         filter_.bytes() + structure_->bytes();
+  return entries_.capacity() * sizeof(Entry) + fences_.capacity() * sizeof(uint64_t) +
+         tombstones_.capacity() * sizeof(Pair) + filter_.bytes() + structure_->bytes();
 }
 
 Status Shard::Verify() const {

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "index/filter.h"
@@ -27,8 +28,12 @@ class Shard {
   const std::vector<Entry>& entries() const { return entries_; }
   const Structure& structure() const { return *structure_; }
 
+  // Where a search for that key begins and ends: the first half of Find, which prefetches what the second half
+  // reads. With many shards to search, all first halves come first.
+  std::span<Entry> Near(uint64_t key);
   // The record of that pair, tagged or not; null: there is none.
-  Entry* Find(uint64_t key, uint64_t value);
+  Entry* FindIn(std::span<Entry> near, uint64_t key, uint64_t value);
+  Entry* Find(uint64_t key, uint64_t value) { return FindIn(Near(key), key, value); }
   bool HasTombstone(uint64_t key, uint64_t value, uint64_t hash) const;
 
   void Tag(Entry* entry, uint64_t time);
@@ -50,7 +55,9 @@ class Shard {
   };
 
   const Kind& kind_;
+  static constexpr size_t kFenceEvery = 32;  // entries
   std::vector<Entry> entries_;
+  std::vector<uint64_t> fences_;  // the keys of every 32nd entry
   std::vector<Pair> tombstones_;  // sorted
   Filter filter_;
   std::unique_ptr<Structure> structure_;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
+#include <iterator>
 
 #include "index/merge.h"
 #include "sampling/alias_table.h"
@@ -173,17 +175,22 @@ Status DrawMaterialised(const Snapshot& snapshot, const Options& options, const 
 
 std::vector<Entry> Materialise(const Snapshot& snapshot, const Query& query) {
   const Version& version = *snapshot.version;
-  std::vector<std::span<const Entry>> runs;
+  Runs runs;
   for (auto level = version.levels.rbegin(); level != version.levels.rend(); ++level) {
-    for (const auto& shard : *level) runs.emplace_back(shard->entries());
+    Runs below = RunsOf(*level);
+    std::move(below.begin(), below.end(), std::back_inserter(runs));
   }
   std::vector<Entry> frozen;
   if (version.frozen) frozen = SortedRun(*version.frozen, version.frozen->size());
-  runs.emplace_back(frozen);
+  runs.push_back(std::make_unique<MemoryRun>(frozen));
   const std::vector<Entry> active = SortedRun(*version.active, snapshot.active_entries);
-  runs.emplace_back(active);
-  std::vector<Entry> live = Merge(runs, snapshot.time, true);
-  std::erase_if(live, [&](const Entry& entry) { return !query.Accepts(entry); });
+  runs.push_back(std::make_unique<MemoryRun>(active));
+  std::vector<Entry> live;
+  const Status status = Merge(std::move(runs), snapshot.time, true, [&](const Entry& entry) {
+    if (query.Accepts(entry)) live.push_back(entry);
+    return true;
+  });
+  assert(status.ok());
   return live;
 }
 
