@@ -18,6 +18,7 @@ constexpr auto kNap = std::chrono::seconds(1);  // waits are notified; this boun
 DynamicIndex::DynamicIndex(const Options& options) : options_(options) {
   auto version = std::make_shared<Version>();
   version->active = std::make_shared<Buffer>(options_.buffer_records, *options_.kind);
+  version->everything = std::make_shared<ShardSources>(version->levels, 0, UINT64_MAX);
   active_ = version->active.get();
   {
     const MutexLock lock(mutex_);
@@ -317,10 +318,12 @@ void DynamicIndex::RepeatTags(const Levels& levels, uint64_t time) {
 }
 
 void DynamicIndex::Install(const Version& old, const Levels& levels) {
+  auto everything = std::make_shared<ShardSources>(levels, 0, UINT64_MAX);
   const MutexLock lock(mutex_);
   auto version = std::make_shared<Version>(*current_);
   if (version->frozen == old.frozen) version->frozen = nullptr;
   version->levels = levels;
+  version->everything = std::move(everything);
   uint64_t entries = version->active->size() + (version->frozen ? version->frozen->size() : 0);
   for (const Level& level : levels) entries += EntriesOf(level);
   entries_.store(entries, std::memory_order_relaxed);

@@ -9,15 +9,34 @@
 
 #include "index/buffer.h"
 #include "index/levels.h"
+#include "sampling/alias_table.h"
 #include "sampling/sampler.h"
 
 namespace sampling {
+
+// Shards, the oldest first, and what a query draws from them.
+class ShardSources {
+ public:
+  ShardSources(const Levels& levels, uint64_t first, uint64_t last);
+
+  struct Source {
+    const Shard* shard;
+    std::unique_ptr<Selection> selection;
+  };
+  const std::vector<Source>& sources() const { return sources_; }
+  const AliasTable& table() const { return table_; }  // over the sources, by mass
+
+ private:
+  std::vector<Source> sources_;
+  AliasTable table_;
+};
 
 // What the index holds; versions follow one another as merges are installed.
 struct Version {
   std::shared_ptr<Buffer> active;  // takes appends
   std::shared_ptr<Buffer> frozen;  // full, and not merged yet; null: none
   Levels levels;
+  std::shared_ptr<const ShardSources> everything;  // of all levels, for queries without a range
 };
 
 struct Snapshot {
