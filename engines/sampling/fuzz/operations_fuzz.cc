@@ -56,7 +56,8 @@ Options ReadOptions(Bytes* bytes) {
 void Compare(const Index& index, const Live& live) {
   const Status status = index.Verify();
   if (!status.ok()) Require(false, status.ToString().c_str());
-  const std::vector<Record> found = index.Live({});
+  std::vector<Record> found;
+  Require(index.Live({}, &found).ok(), "the live records to be listed");
   Require(found.size() == live.size(), "as many live records as the map has");
   auto expected = live.begin();
   for (const Record& record : found) {

@@ -1,8 +1,12 @@
 #include "index/dynamic_index.h"
 
+#include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
+#include <utility>
 
+#include "external/disk_shard.h"
 #include "index/merge.h"
 #include "structure/seeded_bugs.h"
 
@@ -15,7 +19,8 @@ constexpr auto kNap = std::chrono::seconds(1);  // waits are notified; this boun
 
 }  // namespace
 
-DynamicIndex::DynamicIndex(const Options& options) : options_(options) {
+DynamicIndex::DynamicIndex(const Options& options, std::shared_ptr<Scratch> scratch)
+    : options_(options), scratch_(std::move(scratch)) {
   auto version = std::make_shared<Version>();
   version->active = std::make_shared<Buffer>(options_.buffer_records, *options_.kind);
   version->everything = std::make_shared<ShardSources>(version->levels, 0, UINT64_MAX);
@@ -24,6 +29,7 @@ DynamicIndex::DynamicIndex(const Options& options) : options_(options) {
     const MutexLock lock(mutex_);
     current_ = std::move(version);
   }
+  if (scratch_) ShareMemory({});
   if (options_.background) thread_ = std::thread([this] { Work(); });
 }
 
@@ -50,10 +56,13 @@ Status DynamicIndex::Insert(const Record& record) {
 
 Status DynamicIndex::Delete(uint64_t key, uint64_t value) {
   if (options_.deletes == Deletes::kTagging) return Tag(key, value);
-  const std::optional<Place> place = FindLive(*Current(), key, value);
-  if (!place) return Status::NotFound();
-  if (place->buffer == active_) active_->NoteDeletion(*place->entry);
-  return DeleteUnchecked(key, value);
+  Place place;
+  const std::shared_ptr<const Version> version = Current();
+  if (Status status = FindLive(*version, key, value, &place); !status.ok()) return status;
+  const bool buffered = place.buffer == active_;
+  Status status = DeleteUnchecked(key, value);
+  if (status.ok() && buffered) place.buffer->NoteDeletion(place.buffer->entry(place.slot));
+  return status;
 }
 
 Status DynamicIndex::DeleteUnchecked(uint64_t key, uint64_t value) {
@@ -93,10 +102,12 @@ Status DynamicIndex::Sample(const Query& query, size_t k, Random* random,
   return status;
 }
 
-std::vector<Record> DynamicIndex::Live(const Query& query) const {
-  std::vector<Record> records;
-  for (const Entry& entry : Materialise(Now(), query)) records.push_back(entry);
-  return records;
+Status DynamicIndex::Live(const Query& query, std::vector<Record>* records) const {
+  records->clear();
+  Status status =
+      VisitLive(Now(), query, [&](const Record& record) { records->push_back(record); });
+  if (!status.ok()) records->clear();
+  return status;
 }
 
 Statistics DynamicIndex::statistics() const {
@@ -111,7 +122,12 @@ Statistics DynamicIndex::statistics() const {
       ++statistics.shards;
       statistics.deleted += shard->tagged() + shard->tombstones();
       statistics.bytes += shard->bytes();
+      statistics.disk_bytes += shard->disk_bytes();
     }
+  }
+  if (scratch_) {
+    statistics.bytes += scratch_->cache().bytes();
+    statistics.pages_read = scratch_->cache().pages_read();
   }
   statistics.draws = draws_.load(std::memory_order_relaxed);
   statistics.accepted = accepted_.load(std::memory_order_relaxed);
@@ -137,9 +153,10 @@ Status DynamicIndex::Verify() const {
     size_t deleted = 0;
     for (const auto& shard : level) {
       deleted += shard->tagged() + shard->tombstones();
-      if (Status status = shard->Verify(); !status.ok()) {
+      Status status = shard->Verify();
+      if (status.code() == kvdyno::Code::kInternal)
         return Status::Internal(name + status.message());
-      }
+      if (!status.ok()) return status;
     }
     const double most_deleted = options_.max_deleted * CapacityOf(i, options_);
     if (!version->frozen && static_cast<double>(deleted) > most_deleted) {
@@ -159,7 +176,7 @@ std::shared_ptr<const Version> DynamicIndex::Current() const {
 
 Snapshot DynamicIndex::Now() const {
   const MutexLock lock(mutex_);
-  Snapshot snapshot{current_};
+  Snapshot snapshot{current_, 0, 0, scratch_ ? &scratch_->cache() : nullptr};
   do {  // no tag between the two: the moment is one that was
     snapshot.time = clock_.load(std::memory_order_acquire);
     snapshot.active_entries = current_->active->size();
@@ -172,26 +189,34 @@ Status DynamicIndex::Append(const Entry& entry) {
   if (entries_.load(std::memory_order_relaxed) >= kMostEntries) {
     return Status::NoSpace("insert: expected fewer than 2^32 - 1 entries, got as many");
   }
+  if (over_cap_.load(std::memory_order_relaxed)) {
+    return Status::NoSpace("insert: expected the index to fit into memory_bytes = " +
+                           std::to_string(options_.memory_bytes) +
+                           " with a tenth to spare for pages, got more; raise it");
+  }
+  if (active_->full()) {
+    if (Status status = Freeze(); !status.ok()) return status;
+  }
   entries_.fetch_add(1, std::memory_order_relaxed);
   active_->Append(entry);
-  if (active_->full()) Freeze();
+  // A failure here is not this call's: its record is in. The next call that needs room reports it.
+  if (active_->full()) static_cast<void>(Freeze());
   return Status::Ok();
 }
 
-std::optional<DynamicIndex::Place> DynamicIndex::FindLive(const Version& version, uint64_t key,
-                                                          uint64_t value) {
+Status DynamicIndex::FindLive(const Version& version, uint64_t key, uint64_t value, Place* place) {
   for (Buffer* buffer : {version.active.get(), version.frozen.get()}) {
     if (buffer == nullptr) continue;
     const size_t slot = buffer->Newest(key, value, buffer->size());
     if (slot == Buffer::kNone) continue;
-    Entry* entry = &buffer->entry(slot);
-    if (entry->deleted_at() != Entry::kNever) return std::nullopt;
-    return Place{entry, buffer, nullptr, 0};
+    if (buffer->entry(slot).deleted_at() != Entry::kNever) return Status::NotFound();
+    *place = {buffer, slot, nullptr, {}, 0};
+    return Status::Ok();
   }
   struct Search {
     Shard* shard;
     size_t level;
-    std::span<Entry> near;
+    std::span<const Entry> near;
   };
   std::vector<Search> searches;  // the newest first
   for (size_t level = 0; level < version.levels.size(); ++level) {
@@ -201,14 +226,16 @@ std::optional<DynamicIndex::Place> DynamicIndex::FindLive(const Version& version
   }
   const uint64_t hash = PairHash(key, value);
   for (const auto& [shard, level, near] : searches) {
-    Entry* entry = shard->FindIn(near, key, value);
-    if (entry != nullptr) {
-      if (entry->deleted_at() != Entry::kNever) return std::nullopt;
-      return Place{entry, nullptr, shard, level};
+    std::optional<Shard::Found> found;
+    if (Status status = shard->FindIn(near, key, value, &found); !status.ok()) return status;
+    if (found) {
+      if (found->deleted_at != Entry::kNever) return Status::NotFound();
+      *place = {nullptr, 0, shard, *found, level};
+      return Status::Ok();
     }
-    if (shard->HasTombstone(key, value, hash)) return std::nullopt;
+    if (shard->HasTombstone(key, value, hash)) return Status::NotFound();
   }
-  return std::nullopt;
+  return Status::NotFound();
 }
 
 Status DynamicIndex::Tag(uint64_t key, uint64_t value) {
@@ -216,15 +243,16 @@ Status DynamicIndex::Tag(uint64_t key, uint64_t value) {
   {
     const MutexLock tags(tag_mutex_);
     const std::shared_ptr<const Version> version = Current();
-    const std::optional<Place> place = FindLive(*version, key, value);
-    if (!place) return Status::NotFound();
+    Place place;
+    if (Status status = FindLive(*version, key, value, &place); !status.ok()) return status;
     const uint64_t time = clock_.load(std::memory_order_relaxed) + 1;
-    if (place->shard != nullptr) {
-      place->shard->Tag(place->entry, time);
-      over_bound = OverBound(version->levels, place->level, options_);
+    if (place.shard != nullptr) {
+      place.shard->Tag(place.found, time);
+      over_bound = OverBound(version->levels, place.level, options_);
     } else {
-      place->entry->deleted.store(time, std::memory_order_relaxed);
-      place->buffer->NoteDeletion(*place->entry);
+      Entry& entry = place.buffer->entry(place.slot);
+      entry.deleted.store(time, std::memory_order_relaxed);
+      place.buffer->NoteDeletion(entry);
     }
     if (merging_) late_tags_.push_back({key, value});
     clock_.store(time, std::memory_order_release);
@@ -240,10 +268,22 @@ Status DynamicIndex::Tag(uint64_t key, uint64_t value) {
   return Status::Ok();
 }
 
-void DynamicIndex::Freeze() {
+Status DynamicIndex::Freeze() {
+  bool retry = false;
   {
     const MutexLock lock(mutex_);
-    while (current_->frozen) changed_.WaitFor(&mutex_, kNap);
+    retry = current_->frozen && !options_.background;
+  }
+  if (retry) Merge();
+  {
+    const MutexLock lock(mutex_);
+    while (current_->frozen && failure_.ok()) changed_.WaitFor(&mutex_, kNap);
+    if (current_->frozen) {
+      Status failure = failure_;
+      if (options_.background) failure_ = Status::Ok();  // the thread tries again
+      changed_.NotifyAll();
+      return failure;
+    }
     auto version = std::make_shared<Version>(*current_);
     version->frozen = version->active;
     version->active = std::make_shared<Buffer>(options_.buffer_records, *options_.kind);
@@ -251,11 +291,13 @@ void DynamicIndex::Freeze() {
     current_ = std::move(version);
   }
   MergeDue();
+  return Status::Ok();
 }
 
 void DynamicIndex::Settle() {
   const MutexLock lock(mutex_);
-  while (working_ || current_->frozen || bound_due_) changed_.WaitFor(&mutex_, kNap);
+  const auto due = [&]() KVDYNO_REQUIRES(mutex_) { return current_->frozen || bound_due_; };
+  while (working_ || (due() && failure_.ok())) changed_.WaitFor(&mutex_, kNap);
 }
 
 // --- merging
@@ -263,6 +305,7 @@ void DynamicIndex::Settle() {
 void DynamicIndex::MergeDue() {
   if (!options_.background) return Merge();
   const MutexLock lock(mutex_);
+  failure_ = Status::Ok();
   changed_.NotifyAll();
 }
 
@@ -270,7 +313,8 @@ void DynamicIndex::Work() {
   while (true) {
     {
       const MutexLock lock(mutex_);
-      while (!stop_ && !current_->frozen && !bound_due_) changed_.WaitFor(&mutex_, kNap);
+      while (!stop_ && ((!current_->frozen && !bound_due_) || !failure_.ok()))
+        changed_.WaitFor(&mutex_, kNap);
       if (stop_) return;
       working_ = true;
     }
@@ -293,32 +337,49 @@ void DynamicIndex::Merge() {
     version = current_;
     bound_due_ = false;
   }
-  Rebuild rebuild(options_, version->levels, time);
-  if (version->frozen) rebuild.Add(SortedRun(*version->frozen, version->frozen->size()));
-  rebuild.KeepBound();
-  written_.fetch_add(rebuild.written(), std::memory_order_relaxed);
+  Rebuild rebuild(options_, scratch_, version->levels, time);
+  Status status = Rebuilt(*version, &rebuild);
 
   const MutexLock tags(tag_mutex_);
-  RepeatTags(rebuild.levels(), time);
+  if (status.ok()) status = RepeatTags(rebuild.levels(), time);
   merging_ = false;
-  Install(*version, rebuild.levels());
+  if (status.ok()) {
+    written_.fetch_add(rebuild.written(), std::memory_order_relaxed);
+    Install(*version, rebuild.levels());
+  }
+  const MutexLock lock(mutex_);
+  if (!status.ok()) bound_due_ = bound_due_ || !version->frozen;
+  failure_ = std::move(status);
+  changed_.NotifyAll();
 }
 
-void DynamicIndex::RepeatTags(const Levels& levels, uint64_t time) {
-  if (Seeded(Bug::kLateTagLost)) return;
+Status DynamicIndex::Rebuilt(const Version& version, Rebuild* rebuild) {
+  if (version.frozen) {
+    Status status = rebuild->Add(SortedRun(*version.frozen, version.frozen->size()));
+    if (!status.ok()) return status;
+  }
+  return rebuild->KeepBound();
+}
+
+Status DynamicIndex::RepeatTags(const Levels& levels, uint64_t time) {
+  if (Seeded(Bug::kLateTagLost)) return Status::Ok();
   for (const Pair& pair : late_tags_) {
     for (const Level& level : levels) {
       for (const auto& shard : level) {
-        Entry* entry = shard->Find(pair.key, pair.value);
+        std::optional<Shard::Found> found;
+        Status status = shard->Find(pair.key, pair.value, &found);
+        if (!status.ok()) return status;
         // A snapshot that sees this shard is newer than the tag: any time in between will do.
-        if (entry != nullptr && entry->deleted_at() == Entry::kNever) shard->Tag(entry, time + 1);
+        if (found && found->deleted_at == Entry::kNever) shard->Tag(*found, time + 1);
       }
     }
   }
+  return Status::Ok();
 }
 
 void DynamicIndex::Install(const Version& old, const Levels& levels) {
   auto everything = std::make_shared<ShardSources>(levels, 0, UINT64_MAX);
+  if (scratch_) ShareMemory(levels);
   const MutexLock lock(mutex_);
   auto version = std::make_shared<Version>(*current_);
   if (version->frozen == old.frozen) version->frozen = nullptr;
@@ -330,6 +391,50 @@ void DynamicIndex::Install(const Version& old, const Levels& levels) {
   bound_due_ = bound_due_ || (options_.background && OverBound(levels, options_));
   current_ = std::move(version);
   changed_.NotifyAll();
+}
+
+// --- external mode
+
+namespace {
+
+// Of a buffer, a merge's copies of it included.
+constexpr size_t kBufferEntryBytes = 256;
+// Of a shard in memory, with the largest structure.
+constexpr size_t kShardEntryBytes = 64;
+
+double LevelsBytes(const Options& options) {
+  double bytes = 0;
+  for (size_t level = 0; level < options.memory_levels; ++level)
+    bytes += CapacityOf(level, options) * kShardEntryBytes;
+  return bytes;
+}
+
+// What a merge needs beside the shards that it replaces: those in memory that it makes, and blocks of files.
+double MergeBytes(const Options& options) {
+  const double blocks = static_cast<double>(options.scale_factor + 2) * DiskShardWriter::kBytes;
+  return LevelsBytes(options) + blocks;
+}
+
+double LeastCache(const Options& options) { return static_cast<double>(options.memory_bytes) / 10; }
+
+double LeastMemory(const Options& options) {
+  const double buffers = static_cast<double>(options.buffer_records) * kBufferEntryBytes;
+  return (buffers + LevelsBytes(options) + MergeBytes(options)) * 10 / 9;
+}
+
+}  // namespace
+
+void DynamicIndex::ShareMemory(const Levels& levels) {
+  double taken = static_cast<double>(options_.buffer_records) * kBufferEntryBytes;
+  for (const Level& level : levels) {
+    for (const auto& shard : level) {
+      // A merge makes a shard on disk while the ones that it replaces are there.
+      taken += static_cast<double>(shard->bytes()) * (shard->data() == nullptr ? 2 : 1);
+    }
+  }
+  const double left = static_cast<double>(options_.memory_bytes) - taken - MergeBytes(options_);
+  over_cap_.store(left < LeastCache(options_), std::memory_order_relaxed);
+  scratch_->cache().SetBytes(static_cast<size_t>(std::max(left, 0.0)));
 }
 
 // --- opening
@@ -353,7 +458,21 @@ Status Index::Open(const Options& options, std::unique_ptr<Index>* index) {
     return refuse("filter_false_positives", "a rate above 0, at most 1",
                   options.filter_false_positives);
   }
-  *index = std::make_unique<DynamicIndex>(options);
+  std::shared_ptr<Scratch> scratch;
+  if (!options.directory.empty()) {
+    if (options.memory_levels > 20)
+      return refuse("memory_levels", "0 to 20", static_cast<double>(options.memory_levels));
+    if (static_cast<double>(options.memory_bytes) < LeastMemory(options)) {
+      const std::string least = "at least " + std::to_string(std::ceil(LeastMemory(options))) +
+                                " for these buffers and levels in memory";
+      return refuse("memory_bytes", least.c_str(), static_cast<double>(options.memory_bytes));
+    }
+    kvdyno::FileSystem* const files =
+        options.files != nullptr ? options.files : kvdyno::FileSystem::Posix();
+    if (Status status = Scratch::Open(files, options.directory, &scratch); !status.ok())
+      return status;
+  }
+  *index = std::make_unique<DynamicIndex>(options, std::move(scratch));
   return Status::Ok();
 }
 

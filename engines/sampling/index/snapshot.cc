@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cassert>
+#include <cmath>
 #include <iterator>
 #include <optional>
 #include <span>
@@ -78,13 +78,23 @@ class Sources {
   void BeginInside(Trial* trial, Random* random) const {
     trial->begun = SelectionOf(trial->source).Begin(random);
   }
-  void Finish(Trial* trial, Random* random) const {
-    const size_t position = SelectionOf(trial->source).Finish(trial->begun, random);
-    trial->entry = trial->source < shard_count()
-                       ? shards_->sources()[trial->source].shard->entries().data() + position
-                       : &BufferOf(trial->source).buffer->entry(position);
-    __builtin_prefetch(trial->entry);
+  // Finds the trials' entries, on disk those of all trials together.
+  Status Finish(std::span<Trial> trials, Random* random) {
+    for (Trial& trial : trials) {
+      trial.begun = SelectionOf(trial.source).Finish(trial.begun, random);
+      if (trial.source >= shard_count()) {
+        trial.entry = &BufferOf(trial.source).buffer->entry(trial.begun);
+      } else if (const Entry* data = shards_->sources()[trial.source].data; data != nullptr) {
+        trial.entry = data + trial.begun;
+      } else {
+        trial.entry = nullptr;
+      }
+      __builtin_prefetch(trial.entry);
+    }
+    return shards_->on_disk() ? FinishOnDisk(trials, random) : Status::Ok();
   }
+
+  void EndBatch() { picked_.clear(); }
 
   // Which of the trials found an entry that is live. Source by source, so that look-ups overlap.
   void FindLive(std::span<Trial> trials) const {
@@ -142,6 +152,25 @@ class Sources {
     }
   }
 
+  Status FinishOnDisk(std::span<Trial> trials, Random* random) {
+    std::vector<PageCache::Want> wants;
+    for (const Trial& trial : trials) {
+      if (trial.entry != nullptr) continue;
+      const PageFile* file = shards_->sources()[trial.source].shard->file();
+      wants.push_back({file, static_cast<uint32_t>(trial.begun), nullptr});
+    }
+    Status status = snapshot_.cache->Get(wants);
+    if (!status.ok()) return status;
+    auto want = wants.begin();
+    for (Trial& trial : trials) {
+      if (trial.entry != nullptr) continue;
+      const Shard& shard = *shards_->sources()[trial.source].shard;
+      picked_.push_back(std::make_unique<Entry>(shard.Pick(*want++->found, random)));
+      trial.entry = picked_.back().get();
+    }
+    return status;
+  }
+
   // A buffer is searched from end to end when its sums would mostly lead to entries that do not count.
   void AddBuffer(const Buffer& buffer, size_t count, const Query& query) {
     if (count == 0) return;
@@ -172,6 +201,7 @@ class Sources {
   std::array<BufferSource, 2> buffers_;
   size_t buffer_count_ = 0;
   double mass_ = 0;
+  std::vector<std::unique_ptr<Entry>> picked_;  // that the batch found on disk
 };
 
 uint64_t HeldBy(const Version& version) {
@@ -193,17 +223,29 @@ bool PassesMaximum(const Snapshot& snapshot, const Entry& entry, Random* random)
   return random->Real() < entry.weight / most;
 }
 
-// Appends draws from the live records themselves.
-Status DrawMaterialised(const Snapshot& snapshot, const Options& options, const Query& query,
-                        size_t k, Random* random, std::vector<Record>* samples) {
-  const std::vector<Entry> live = Materialise(snapshot, query);
-  std::vector<double> weights;
-  weights.reserve(live.size());
-  for (const Entry& entry : live) weights.push_back(options.kind->Counts(entry));
-  const AliasTable table(weights);
-  if (!(table.total() > 0)) return NothingToDraw();
-  while (samples->size() < k) samples->push_back(live[table.Draw(random)]);
-  return Status::Ok();
+// Appends draws from the live records themselves, in one pass and without room for them. Each of the reservoirs, one
+// a sample, takes a record with probability weight / weights so far (Chao 1982). The gaps between the reservoirs that
+// take one record are geometric, so the pass skips the others.
+Status DrawFromAll(const Snapshot& snapshot, const Options& options, const Query& query, size_t k,
+                   Random* random, std::vector<Record>* samples) {
+  const size_t begin = samples->size();
+  double total = 0;
+  Status status = VisitLive(snapshot, query, [&](const Record& record) {
+    const double counts = options.kind->weighted ? record.weight : 1;
+    if (!(counts > 0)) return;
+    total += counts;
+    if (samples->size() < k) {
+      samples->resize(k, record);
+      return;
+    }
+    const double log_stay = std::log1p(-counts / total);
+    const auto gap = [&] { return std::floor(std::log1p(-random->Real()) / log_stay); };
+    const auto end = static_cast<double>(k - begin);
+    for (double at = gap(); at < end; at += 1 + gap())
+      (*samples)[begin + static_cast<size_t>(at)] = record;
+  });
+  if (status.ok() && !(total > 0)) return NothingToDraw();
+  return status;
 }
 
 }  // namespace
@@ -212,18 +254,20 @@ ShardSources::ShardSources(const Levels& levels, uint64_t first, uint64_t last) 
   std::vector<double> masses;
   for (auto level = levels.rbegin(); level != levels.rend(); ++level) {
     for (const auto& shard : *level) {
-      sources_.push_back({shard.get(), shard->structure().Select(first, last)});
-      masses.push_back(sources_.back().selection->mass());
+      sources_.push_back({shard.get(), shard->data(), shard->Select(first, last)});
+      masses.push_back(sources_.back().selection->mass() * shard->unit());
+      on_disk_ = on_disk_ || shard->data() == nullptr;
     }
   }
   table_ = AliasTable(masses);
 }
 
-std::vector<Entry> Materialise(const Snapshot& snapshot, const Query& query) {
+Status VisitLive(const Snapshot& snapshot, const Query& query,
+                 const std::function<void(const Record&)>& visit) {
   const Version& version = *snapshot.version;
   Runs runs;
   for (auto level = version.levels.rbegin(); level != version.levels.rend(); ++level) {
-    Runs below = RunsOf(*level);
+    Runs below = RunsOf(*level, query.first, query.last);
     std::move(below.begin(), below.end(), std::back_inserter(runs));
   }
   std::vector<Entry> frozen;
@@ -231,18 +275,15 @@ std::vector<Entry> Materialise(const Snapshot& snapshot, const Query& query) {
   runs.push_back(std::make_unique<MemoryRun>(frozen));
   const std::vector<Entry> active = SortedRun(*version.active, snapshot.active_entries);
   runs.push_back(std::make_unique<MemoryRun>(active));
-  std::vector<Entry> live;
-  const Status status = Merge(std::move(runs), snapshot.time, true, [&](const Entry& entry) {
-    if (query.Accepts(entry)) live.push_back(entry);
+  return Merge(std::move(runs), snapshot.time, true, [&](const Entry& entry) {
+    if (query.Accepts(entry)) visit(entry);
     return true;
   });
-  assert(status.ok());
-  return live;
 }
 
 Status Draw(const Snapshot& snapshot, const Options& options, const Query& query, size_t k,
             Random* random, std::vector<Record>* samples, DrawCounts* counts) {
-  const Sources sources(snapshot, options, query);
+  Sources sources(snapshot, options, query);
   if (!(sources.mass() > 0)) return NothingToDraw();
 
   // Rejections may cost as much as collecting the live records would, and no more. How many trials a sample
@@ -252,16 +293,18 @@ Status Draw(const Snapshot& snapshot, const Options& options, const Query& query
   for (uint64_t rejected = 0; samples->size() < k;) {
     if (rejected > most_rejected) {
       counts->materialised = true;
-      return DrawMaterialised(snapshot, options, query, k, random, samples);
+      return DrawFromAll(snapshot, options, query, k, random, samples);
     }
     const size_t count = std::min(kBatch, k - samples->size());
     for (size_t i = 0; i < count; ++i) sources.Begin(&trials[i], random);
-    for (size_t i = 0; i < count; ++i) sources.Finish(&trials[i], random);
+    Status status = sources.Finish({trials.data(), count}, random);
+    if (!status.ok()) return status;
     sources.FindLive({trials.data(), count});
     for (size_t i = 0; i < count; ++i) {
       while (Seeded(Bug::kRetriesInside) && !trials[i].live && ++rejected < most_rejected) {
         sources.BeginInside(&trials[i], random);
-        sources.Finish(&trials[i], random);
+        status = sources.Finish({&trials[i], 1}, random);
+        if (!status.ok()) return status;
         sources.FindLive({&trials[i], 1});
       }
       const Record& record = *trials[i].entry;
@@ -272,6 +315,7 @@ Status Draw(const Snapshot& snapshot, const Options& options, const Query& query
         ++rejected;
       }
     }
+    sources.EndBatch();
     counts->draws += count;
   }
   return Status::Ok();
