@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <iterator>
-#include <optional>
 #include <span>
 
 #include "index/merge.h"
@@ -55,8 +54,8 @@ class Sources {
       : snapshot_(snapshot), options_(options), shards_(snapshot.version->everything.get()) {
     const Version& version = *snapshot.version;
     if (!query.everything()) {
-      own_.emplace(version.levels, query.first, query.last);
-      shards_ = &*own_;
+      own_ = std::make_unique<ShardSources>(version.levels, query.first, query.last);
+      shards_ = own_.get();
     }
     mass_ = shards_->table().total();
     if (version.frozen) AddBuffer(*version.frozen, version.frozen->size(), query);
@@ -197,7 +196,7 @@ class Sources {
   const Snapshot& snapshot_;
   const Options& options_;
   const ShardSources* shards_;
-  std::optional<ShardSources> own_;  // of a query with a range
+  std::unique_ptr<ShardSources> own_;  // of a query with a range
   std::array<BufferSource, 2> buffers_;
   size_t buffer_count_ = 0;
   double mass_ = 0;
