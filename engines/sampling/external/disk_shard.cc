@@ -218,7 +218,7 @@ Status DiskShardWriter::Finish(std::shared_ptr<Shard>* shard) {
   footer->shard = number_;
   footer->Seal();
   if (status.ok()) status = Write(footer.get(), sizeof *footer);
-  // Nobody needs the file after a crash. A disk that takes writes late, and fails, must fail while the shards that
+  // No process needs the file after a crash. A disk that takes writes late, and fails, must fail while the shards that
   // were merged are still there.
   if (status.ok()) status = file_->Sync();
   if (!status.ok()) return status;

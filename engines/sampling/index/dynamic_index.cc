@@ -397,9 +397,9 @@ void DynamicIndex::Install(const Version& old, const Levels& levels) {
 
 namespace {
 
-// Of a buffer, a merge's copies of it included.
+// A buffer takes this per entry, a merge's copies of it included.
 constexpr size_t kBufferEntryBytes = 256;
-// Of a shard in memory, with the largest structure.
+// A shard in memory takes this, with the largest structure.
 constexpr size_t kShardEntryBytes = 64;
 
 double LevelsBytes(const Options& options) {

@@ -241,7 +241,7 @@ void PlayWithFault(Options options, uint64_t fault, bool all) {
 TEST(ExternalDisk, AFaultAnywhereChangesNothing) {
   for (Options options : AllOnDisk(nullptr)) {
     options.buffer_records = 32;
-    for (uint64_t fault = 0; fault < 120; fault += 3) {
+    for (uint64_t fault = 0; fault < 120; fault += 7) {
       for (const bool all : {false, true}) {
         SCOPED_TRACE(NameOf(options) + " call " + std::to_string(fault) + (all ? " on" : ""));
         PlayWithFault(options, fault, all);
@@ -286,7 +286,7 @@ TEST(ExternalDirectory, OptionsThatCannotBeAreRefusedByName) {
   refused([](Options* o) { o->directory = "/none/there"; }, "/none/there", Code::kNotFound);
 }
 
-TEST(ExternalCap, AnIndexThatOutgrowsItsMemorySaysSoAndStaysUsable) {
+TEST(ExternalCap, AnIndexThatOutgrowsItsMemoryReportsItAndStaysUsable) {
   SimulatedFileSystem disk(10);
   Options options = OnDisk(kWeightedSet, Layout::kTiering, Deletes::kTombstones, &disk);
   options.memory_bytes = 1'200'000;
