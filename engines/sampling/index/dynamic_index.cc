@@ -199,7 +199,8 @@ Status DynamicIndex::Append(const Entry& entry) {
   return Status::Ok();
 }
 
-Status DynamicIndex::FindLive(const Version& version, uint64_t key, uint64_t value, Place* place) {
+Status DynamicIndex::FindLive(const Version& version, uint64_t key, uint64_t value,
+                              Place* place) const {
   for (Buffer* buffer : {version.active.get(), version.frozen.get()}) {
     if (buffer == nullptr) continue;
     const size_t slot = buffer->Newest(key, value, buffer->size());
@@ -208,27 +209,31 @@ Status DynamicIndex::FindLive(const Version& version, uint64_t key, uint64_t val
     *place = {buffer, slot, nullptr, {}, 0};
     return Status::Ok();
   }
-  struct Search {
-    Shard* shard;
-    size_t level;
-    std::span<const Entry> near;
-  };
-  std::vector<Search> searches;  // the newest first
-  for (size_t level = 0; level < version.levels.size(); ++level) {
-    const Level& shards = version.levels[level];
-    for (auto shard = shards.rbegin(); shard != shards.rend(); ++shard)
-      searches.push_back({shard->get(), level, (*shard)->Near(key)});
-  }
+  return FindInShards(version.levels, key, value, place);
+}
+
+Status DynamicIndex::FindInShards(const Levels& levels, uint64_t key, uint64_t value,
+                                  Place* place) const {
+  // A tombstone hides what is older, so the newest come first. Tags hide nothing: then the largest shards in memory
+  // come first, which are the likeliest.
+  const bool newest_first = options_.deletes == Deletes::kTombstones || scratch_;
   const uint64_t hash = PairHash(key, value);
-  for (const auto& [shard, level, near] : searches) {
-    std::optional<Shard::Found> found;
-    if (Status status = shard->FindIn(near, key, value, &found); !status.ok()) return status;
-    if (found) {
-      if (found->deleted_at != Entry::kNever) return Status::NotFound();
-      *place = {nullptr, 0, shard, *found, level};
-      return Status::Ok();
+  std::vector<std::span<const Entry>> near;
+  for (size_t i = 0; i < levels.size(); ++i) {
+    const size_t at = newest_first ? i : levels.size() - 1 - i;
+    const Level& level = levels[at];
+    near.clear();
+    for (const auto& shard : level) near.push_back(shard->Near(key));
+    for (size_t j = level.size(); j-- > 0;) {
+      std::optional<Shard::Found> found;
+      Status status = level[j]->FindIn(near[j], key, value, &found);
+      if (!status.ok()) return status;
+      if (found && found->deleted_at == Entry::kNever) {
+        *place = {nullptr, 0, level[j].get(), *found, at};
+        return Status::Ok();
+      }
+      if (level[j]->HasTombstone(key, value, hash)) return Status::NotFound();
     }
-    if (shard->HasTombstone(key, value, hash)) return Status::NotFound();
   }
   return Status::NotFound();
 }

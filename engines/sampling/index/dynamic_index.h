@@ -50,7 +50,8 @@ class DynamicIndex final : public Index {
   std::shared_ptr<const Version> Current() const;
   Snapshot Now() const;
   // NotFound where it is not live.
-  static Status FindLive(const Version& version, uint64_t key, uint64_t value, Place* place);
+  Status FindLive(const Version& version, uint64_t key, uint64_t value, Place* place) const;
+  Status FindInShards(const Levels& levels, uint64_t key, uint64_t value, Place* place) const;
   Status Append(const Entry& entry);
   Status Tag(uint64_t key, uint64_t value);
   // Freezes the active buffer, and merges it or asks the thread to. Fails where the frozen one before it could not
