@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "external/disk_shard.h"
+#include "index/disk_shard.h"
 #include "index/levels.h"
 #include "sampling/options.h"
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <iterator>
 
-#include "external/disk_shard.h"
+#include "index/disk_shard.h"
 #include "structure/large.h"
 #include "structure/seeded_bugs.h"
 

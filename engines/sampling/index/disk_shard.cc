@@ -1,4 +1,4 @@
-#include "external/disk_shard.h"
+#include "index/disk_shard.h"
 
 #include <algorithm>
 #include <string_view>
