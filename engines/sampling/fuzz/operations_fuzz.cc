@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kvdyno/base/testing/fuzz.h"
+#include "kvdyno/base/testing/simulated_file_system.h"
 #include "sampling/index.h"
 
 using namespace sampling;
@@ -46,6 +47,10 @@ Options ReadOptions(Bytes* bytes) {
   options.kind = kinds[policy / 4 % 3];
   options.layout = policy & 1 ? Layout::kTiering : Layout::kLeveling;
   options.deletes = policy & 2 ? Deletes::kTombstones : Deletes::kTagging;
+  if (policy & 128) {
+    options.directory = "/scratch";
+    options.memory_levels = policy >> 4 & 3;
+  }
   options.buffer_records = 1 + bytes->Byte() % 16;
   options.scale_factor = 2 + bytes->Byte() % 4;
   options.max_deleted = (1 + bytes->Byte() % 99) / 100.0;
@@ -56,7 +61,8 @@ Options ReadOptions(Bytes* bytes) {
 void Compare(const Index& index, const Live& live) {
   const Status status = index.Verify();
   if (!status.ok()) Require(false, status.ToString().c_str());
-  const std::vector<Record> found = index.Live({});
+  std::vector<Record> found;
+  Require(index.Live({}, &found).ok(), "the live records to be listed");
   Require(found.size() == live.size(), "as many live records as the map has");
   auto expected = live.begin();
   for (const Record& record : found) {
@@ -101,7 +107,9 @@ void Sample(Index* index, const Options& options, Bytes* bytes, const Live& live
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Bytes bytes(data, size);
-  const Options options = ReadOptions(&bytes);
+  Options options = ReadOptions(&bytes);
+  kvdyno::testing::SimulatedFileSystem disk(1);
+  options.files = &disk;
   std::unique_ptr<Index> index;
   Require(Index::Open(options, &index).ok(), "options in their ranges to be taken");
   Live live;

@@ -1,9 +1,10 @@
 #include "index/dynamic_index.h"
 
-#include <cmath>
+#include <optional>
+#include <span>
 #include <string>
+#include <utility>
 
-#include "index/merge.h"
 #include "structure/seeded_bugs.h"
 
 namespace sampling {
@@ -11,18 +12,19 @@ namespace {
 
 using kvdyno::MutexLock;
 
-constexpr auto kNap = std::chrono::seconds(1);  // waits are notified; this bounds a lost one
-
 }  // namespace
 
-DynamicIndex::DynamicIndex(const Options& options) : options_(options) {
+DynamicIndex::DynamicIndex(const Options& options, std::shared_ptr<Scratch> scratch)
+    : options_(options), scratch_(std::move(scratch)) {
   auto version = std::make_shared<Version>();
   version->active = std::make_shared<Buffer>(options_.buffer_records, *options_.kind);
+  version->everything = std::make_shared<ShardSources>(version->levels, 0, UINT64_MAX);
   active_ = version->active.get();
   {
     const MutexLock lock(mutex_);
     current_ = std::move(version);
   }
+  if (scratch_) ShareMemory({});
   if (options_.background) thread_ = std::thread([this] { Work(); });
 }
 
@@ -49,10 +51,13 @@ Status DynamicIndex::Insert(const Record& record) {
 
 Status DynamicIndex::Delete(uint64_t key, uint64_t value) {
   if (options_.deletes == Deletes::kTagging) return Tag(key, value);
-  const std::optional<Place> place = FindLive(*Current(), key, value);
-  if (!place) return Status::NotFound();
-  if (place->buffer == active_) active_->NoteDeletion(*place->entry);
-  return DeleteUnchecked(key, value);
+  Place place;
+  const std::shared_ptr<const Version> version = Current();
+  if (Status status = FindLive(*version, key, value, &place); !status.ok()) return status;
+  const bool buffered = place.buffer == active_;
+  Status status = DeleteUnchecked(key, value);
+  if (status.ok() && buffered) place.buffer->NoteDeletion(place.buffer->entry(place.slot));
+  return status;
 }
 
 Status DynamicIndex::DeleteUnchecked(uint64_t key, uint64_t value) {
@@ -92,10 +97,12 @@ Status DynamicIndex::Sample(const Query& query, size_t k, Random* random,
   return status;
 }
 
-std::vector<Record> DynamicIndex::Live(const Query& query) const {
-  std::vector<Record> records;
-  for (const Entry& entry : Materialise(Now(), query)) records.push_back(entry);
-  return records;
+Status DynamicIndex::Live(const Query& query, std::vector<Record>* records) const {
+  records->clear();
+  Status status =
+      VisitLive(Now(), query, [&](const Record& record) { records->push_back(record); });
+  if (!status.ok()) records->clear();
+  return status;
 }
 
 Statistics DynamicIndex::statistics() const {
@@ -110,7 +117,12 @@ Statistics DynamicIndex::statistics() const {
       ++statistics.shards;
       statistics.deleted += shard->tagged() + shard->tombstones();
       statistics.bytes += shard->bytes();
+      statistics.disk_bytes += shard->disk_bytes();
     }
+  }
+  if (scratch_) {
+    statistics.bytes += scratch_->cache().bytes();
+    statistics.pages_read = scratch_->cache().pages_read();
   }
   statistics.draws = draws_.load(std::memory_order_relaxed);
   statistics.accepted = accepted_.load(std::memory_order_relaxed);
@@ -136,9 +148,10 @@ Status DynamicIndex::Verify() const {
     size_t deleted = 0;
     for (const auto& shard : level) {
       deleted += shard->tagged() + shard->tombstones();
-      if (Status status = shard->Verify(); !status.ok()) {
+      Status status = shard->Verify();
+      if (status.code() == kvdyno::Code::kInternal)
         return Status::Internal(name + status.message());
-      }
+      if (!status.ok()) return status;
     }
     const double most_deleted = options_.max_deleted * CapacityOf(i, options_);
     if (!version->frozen && static_cast<double>(deleted) > most_deleted) {
@@ -158,7 +171,7 @@ std::shared_ptr<const Version> DynamicIndex::Current() const {
 
 Snapshot DynamicIndex::Now() const {
   const MutexLock lock(mutex_);
-  Snapshot snapshot{current_};
+  Snapshot snapshot{current_, 0, 0, scratch_ ? &scratch_->cache() : nullptr};
   do {  // no tag between the two: the moment is one that was
     snapshot.time = clock_.load(std::memory_order_acquire);
     snapshot.active_entries = current_->active->size();
@@ -171,35 +184,58 @@ Status DynamicIndex::Append(const Entry& entry) {
   if (entries_.load(std::memory_order_relaxed) >= kMostEntries) {
     return Status::NoSpace("insert: expected fewer than 2^32 - 1 entries, got as many");
   }
+  if (over_cap_.load(std::memory_order_relaxed)) {
+    return Status::NoSpace("insert: expected the index to fit into memory_bytes = " +
+                           std::to_string(options_.memory_bytes) +
+                           " with a tenth to spare for pages, got more; raise it");
+  }
+  if (active_->full()) {
+    if (Status status = Freeze(); !status.ok()) return status;
+  }
   entries_.fetch_add(1, std::memory_order_relaxed);
   active_->Append(entry);
-  if (active_->full()) Freeze();
+  // A failure here is not this call's: its record is in. The next call that needs room reports it.
+  if (active_->full()) static_cast<void>(Freeze());
   return Status::Ok();
 }
 
-std::optional<DynamicIndex::Place> DynamicIndex::FindLive(const Version& version, uint64_t key,
-                                                          uint64_t value) {
+Status DynamicIndex::FindLive(const Version& version, uint64_t key, uint64_t value,
+                              Place* place) const {
   for (Buffer* buffer : {version.active.get(), version.frozen.get()}) {
     if (buffer == nullptr) continue;
     const size_t slot = buffer->Newest(key, value, buffer->size());
     if (slot == Buffer::kNone) continue;
-    Entry* entry = &buffer->entry(slot);
-    if (entry->deleted_at() != Entry::kNever) return std::nullopt;
-    return Place{entry, buffer, nullptr, 0};
+    if (buffer->entry(slot).deleted_at() != Entry::kNever) return Status::NotFound();
+    *place = {buffer, slot, nullptr, {}, 0};
+    return Status::Ok();
   }
+  return FindInShards(version.levels, key, value, place);
+}
+
+Status DynamicIndex::FindInShards(const Levels& levels, uint64_t key, uint64_t value,
+                                  Place* place) const {
+  // A tombstone hides what is older, so the newest come first. Tags hide nothing: then the largest shards in memory
+  // come first, which are the likeliest.
+  const bool newest_first = options_.deletes == Deletes::kTombstones || scratch_;
   const uint64_t hash = PairHash(key, value);
-  for (size_t level = 0; level < version.levels.size(); ++level) {
-    const Level& shards = version.levels[level];
-    for (auto shard = shards.rbegin(); shard != shards.rend(); ++shard) {
-      Entry* entry = (*shard)->Find(key, value);
-      if (entry != nullptr) {
-        if (entry->deleted_at() != Entry::kNever) return std::nullopt;
-        return Place{entry, nullptr, shard->get(), level};
+  std::vector<std::span<const Entry>> near;
+  for (size_t i = 0; i < levels.size(); ++i) {
+    const size_t at = newest_first ? i : levels.size() - 1 - i;
+    const Level& level = levels[at];
+    near.clear();
+    for (const auto& shard : level) near.push_back(shard->Near(key));
+    for (size_t j = level.size(); j-- > 0;) {
+      std::optional<Shard::Found> found;
+      Status status = level[j]->FindIn(near[j], key, value, &found);
+      if (!status.ok()) return status;
+      if (found && found->deleted_at == Entry::kNever) {
+        *place = {nullptr, 0, level[j].get(), *found, at};
+        return Status::Ok();
       }
-      if ((*shard)->HasTombstone(key, value, hash)) return std::nullopt;
+      if (level[j]->HasTombstone(key, value, hash)) return Status::NotFound();
     }
   }
-  return std::nullopt;
+  return Status::NotFound();
 }
 
 Status DynamicIndex::Tag(uint64_t key, uint64_t value) {
@@ -207,15 +243,16 @@ Status DynamicIndex::Tag(uint64_t key, uint64_t value) {
   {
     const MutexLock tags(tag_mutex_);
     const std::shared_ptr<const Version> version = Current();
-    const std::optional<Place> place = FindLive(*version, key, value);
-    if (!place) return Status::NotFound();
+    Place place;
+    if (Status status = FindLive(*version, key, value, &place); !status.ok()) return status;
     const uint64_t time = clock_.load(std::memory_order_relaxed) + 1;
-    if (place->shard != nullptr) {
-      place->shard->Tag(place->entry, time);
-      over_bound = OverBound(version->levels, place->level, options_);
+    if (place.shard != nullptr) {
+      place.shard->Tag(place.found, time);
+      over_bound = OverBound(version->levels, place.level, options_);
     } else {
-      place->entry->deleted.store(time, std::memory_order_relaxed);
-      place->buffer->NoteDeletion(*place->entry);
+      Entry& entry = place.buffer->entry(place.slot);
+      entry.deleted.store(time, std::memory_order_relaxed);
+      place.buffer->NoteDeletion(entry);
     }
     if (merging_) late_tags_.push_back({key, value});
     clock_.store(time, std::memory_order_release);
@@ -228,121 +265,6 @@ Status DynamicIndex::Tag(uint64_t key, uint64_t value) {
     }
     MergeDue();
   }
-  return Status::Ok();
-}
-
-void DynamicIndex::Freeze() {
-  {
-    const MutexLock lock(mutex_);
-    while (current_->frozen) changed_.WaitFor(&mutex_, kNap);
-    auto version = std::make_shared<Version>(*current_);
-    version->frozen = version->active;
-    version->active = std::make_shared<Buffer>(options_.buffer_records, *options_.kind);
-    active_ = version->active.get();
-    current_ = std::move(version);
-  }
-  MergeDue();
-}
-
-void DynamicIndex::Settle() {
-  const MutexLock lock(mutex_);
-  while (working_ || current_->frozen || bound_due_) changed_.WaitFor(&mutex_, kNap);
-}
-
-// --- merging
-
-void DynamicIndex::MergeDue() {
-  if (!options_.background) return Merge();
-  const MutexLock lock(mutex_);
-  changed_.NotifyAll();
-}
-
-void DynamicIndex::Work() {
-  while (true) {
-    {
-      const MutexLock lock(mutex_);
-      while (!stop_ && !current_->frozen && !bound_due_) changed_.WaitFor(&mutex_, kNap);
-      if (stop_) return;
-      working_ = true;
-    }
-    Merge();
-    const MutexLock lock(mutex_);
-    working_ = false;
-    changed_.NotifyAll();
-  }
-}
-
-void DynamicIndex::Merge() {
-  std::shared_ptr<const Version> version;
-  uint64_t time = 0;
-  {
-    const MutexLock tags(tag_mutex_);
-    merging_ = true;
-    late_tags_.clear();
-    time = clock_.load(std::memory_order_relaxed);
-    const MutexLock lock(mutex_);
-    version = current_;
-    bound_due_ = false;
-  }
-  Rebuild rebuild(options_, version->levels, time);
-  if (version->frozen) rebuild.Add(SortedRun(*version->frozen, version->frozen->size()));
-  rebuild.KeepBound();
-  written_.fetch_add(rebuild.written(), std::memory_order_relaxed);
-
-  const MutexLock tags(tag_mutex_);
-  RepeatTags(rebuild.levels(), time);
-  merging_ = false;
-  Install(*version, rebuild.levels());
-}
-
-void DynamicIndex::RepeatTags(const Levels& levels, uint64_t time) {
-  if (Seeded(Bug::kLateTagLost)) return;
-  for (const Pair& pair : late_tags_) {
-    for (const Level& level : levels) {
-      for (const auto& shard : level) {
-        Entry* entry = shard->Find(pair.key, pair.value);
-        // A snapshot that sees this shard is newer than the tag: any time in between will do.
-        if (entry != nullptr && entry->deleted_at() == Entry::kNever) shard->Tag(entry, time + 1);
-      }
-    }
-  }
-}
-
-void DynamicIndex::Install(const Version& old, const Levels& levels) {
-  const MutexLock lock(mutex_);
-  auto version = std::make_shared<Version>(*current_);
-  if (version->frozen == old.frozen) version->frozen = nullptr;
-  version->levels = levels;
-  uint64_t entries = version->active->size() + (version->frozen ? version->frozen->size() : 0);
-  for (const Level& level : levels) entries += EntriesOf(level);
-  entries_.store(entries, std::memory_order_relaxed);
-  bound_due_ = bound_due_ || (options_.background && OverBound(levels, options_));
-  current_ = std::move(version);
-  changed_.NotifyAll();
-}
-
-// --- opening
-
-Status Index::Open(const Options& options, std::unique_ptr<Index>* index) {
-  const auto refuse = [](const char* option, const char* range, double found) {
-    return Status::InvalidArgument(std::string("open ") + option + ": expected " + range +
-                                   ", got " + std::to_string(found));
-  };
-  if (options.kind == nullptr) return Status::InvalidArgument("open kind: expected one, got null");
-  if (options.scale_factor < 2 || options.scale_factor > 1000) {
-    return refuse("scale_factor", "2 to 1000", static_cast<double>(options.scale_factor));
-  }
-  if (options.buffer_records < 1 || options.buffer_records > size_t{1} << 24) {
-    return refuse("buffer_records", "1 to 2^24", static_cast<double>(options.buffer_records));
-  }
-  if (!(options.max_deleted > 0 && options.max_deleted < 1)) {
-    return refuse("max_deleted", "a share between 0 and 1", options.max_deleted);
-  }
-  if (!(options.filter_false_positives > 0 && options.filter_false_positives <= 1)) {
-    return refuse("filter_false_positives", "a rate above 0, at most 1",
-                  options.filter_false_positives);
-  }
-  *index = std::make_unique<DynamicIndex>(options);
   return Status::Ok();
 }
 

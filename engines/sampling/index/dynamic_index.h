@@ -9,7 +9,6 @@
 
 #include <atomic>
 #include <memory>
-#include <optional>
 #include <thread>
 #include <vector>
 
@@ -21,7 +20,7 @@ namespace sampling {
 
 class DynamicIndex final : public Index {
  public:
-  explicit DynamicIndex(const Options& options);
+  DynamicIndex(const Options& options, std::shared_ptr<Scratch> scratch);
   ~DynamicIndex() override;
 
   Status Insert(const Record& record) override;
@@ -29,7 +28,7 @@ class DynamicIndex final : public Index {
   Status DeleteUnchecked(uint64_t key, uint64_t value) override;
   Status Sample(const Query& query, size_t k, Random* random,
                 std::vector<Record>* samples) override;
-  std::vector<Record> Live(const Query& query) const override;
+  Status Live(const Query& query, std::vector<Record>* records) const override;
   void Settle() override;
   Statistics statistics() const override;
   Status Verify() const override;
@@ -41,26 +40,36 @@ class DynamicIndex final : public Index {
   };
   // Where a live record is: in a buffer, or in a shard of that level.
   struct Place {
-    Entry* entry;
     Buffer* buffer;  // null: a shard
+    size_t slot;
     Shard* shard;
+    Shard::Found found;
     size_t level;
   };
 
   std::shared_ptr<const Version> Current() const;
   Snapshot Now() const;
-  static std::optional<Place> FindLive(const Version& version, uint64_t key, uint64_t value);
+  // NotFound where it is not live.
+  Status FindLive(const Version& version, uint64_t key, uint64_t value, Place* place) const;
+  Status FindInShards(const Levels& levels, uint64_t key, uint64_t value, Place* place) const;
   Status Append(const Entry& entry);
   Status Tag(uint64_t key, uint64_t value);
-  // Freezes the active buffer, and merges it or asks the thread to.
-  void Freeze();
+  // Freezes the active buffer, and merges it or asks the thread to. Fails where the frozen one before it could not
+  // be merged; nothing has changed then.
+  Status Freeze();
   void MergeDue();
+  // Merges what is due. Keeps the reason of a failure.
   void Merge();
-  void RepeatTags(const Levels& levels, uint64_t time) KVDYNO_REQUIRES(tag_mutex_);
+  static Status Rebuilt(const Version& version, Rebuild* rebuild);
+  Status RepeatTags(const Levels& levels, uint64_t time) KVDYNO_REQUIRES(tag_mutex_);
   void Install(const Version& old, const Levels& levels) KVDYNO_EXCLUDES(mutex_);
+  // Gives the cache what the cap leaves.
+  void ShareMemory(const Levels& levels);
   void Work();
 
   const Options options_;
+  const std::shared_ptr<Scratch> scratch_;  // null: all levels are in memory
+  std::atomic<bool> over_cap_{false};
   // The writer's own way to the active buffer, which the current version owns.
   Buffer* active_;
   std::atomic<uint64_t> clock_{0};  // deletions by tagging
@@ -77,6 +86,8 @@ class DynamicIndex final : public Index {
   mutable kvdyno::Mutex mutex_;
   kvdyno::CondVar changed_;
   std::shared_ptr<const Version> current_ KVDYNO_GUARDED_BY(mutex_);
+  Status failure_
+      KVDYNO_GUARDED_BY(mutex_);  // of the last merge; nothing merges until it was reported
   bool bound_due_ KVDYNO_GUARDED_BY(mutex_) = false;  // a tag brought a level over the bound
   bool working_ KVDYNO_GUARDED_BY(mutex_) = false;
   bool stop_ KVDYNO_GUARDED_BY(mutex_) = false;

@@ -47,8 +47,10 @@ class Filter {
   // Double hashing (Kirsch and Mitzenmacher 2006). Stops at the first bit for which `visit` is false.
   template <typename Visit>
   bool EachBit(uint64_t hash, Visit visit) const {
+    if (!visit(kvdyno::MultiplyHigh(hash, words_.size() * 64))) return false;
     const uint64_t step = kvdyno::Mix(hash) | 1;
-    for (int i = 0; i < probes_; ++i, hash += step) {
+    for (int i = 1; i < probes_; ++i) {
+      hash += step;
       if (!visit(kvdyno::MultiplyHigh(hash, words_.size() * 64))) return false;
     }
     return true;

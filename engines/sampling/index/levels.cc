@@ -2,24 +2,22 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
-#include "index/merge.h"
+#include "index/disk_shard.h"
+#include "structure/large.h"
 #include "structure/seeded_bugs.h"
 
 namespace sampling {
-namespace {
-
-std::vector<std::span<const Entry>> RunsOf(const Level& level) {
-  std::vector<std::span<const Entry>> runs;
-  for (const auto& shard : level) runs.emplace_back(shard->entries());
+Runs RunsOf(const Level& level, uint64_t first, uint64_t last) {
+  Runs runs;
+  for (const auto& shard : level) runs.push_back(shard->Entries(first, last));
   return runs;
 }
 
-}  // namespace
-
 size_t EntriesOf(const Level& level) {
   size_t entries = 0;
-  for (const auto& shard : level) entries += shard->entries().size();
+  for (const auto& shard : level) entries += shard->size();
   return entries;
 }
 
@@ -49,48 +47,57 @@ bool OverBound(const Levels& levels, const Options& options) {
   return false;
 }
 
-void Rebuild::Add(const std::vector<Entry>& run) {
-  MakeRoom(0, run.size());
-  Place(0, {run});
+Status Rebuild::Add(const std::vector<Entry>& run) {
+  if (Status status = MakeRoom(0, run.size()); !status.ok()) return status;
+  Runs runs;
+  runs.push_back(std::make_unique<MemoryRun>(run));
+  return Place(0, std::move(runs));
 }
 
-void Rebuild::KeepBound() {
-  for (size_t level = 0; level < levels_.size(); ++level) {
+Status Rebuild::KeepBound() {
+  Status status;
+  for (size_t level = 0; status.ok() && level < levels_.size(); ++level) {
     if (!OverBound(levels_, level, options_)) continue;
     if (Oldest(level)) {  // where it is, since nothing deleted survives
-      levels_[level] = MergeAll(RunsOf(levels_[level]), true);
+      Level merged;
+      status = MergeAll(level, RunsOf(levels_[level]), true, &merged);
+      levels_[level] = std::move(merged);
     } else {
-      PushDown(level);
+      status = PushDown(level);
     }
   }
+  return status;
 }
 
-void Rebuild::MakeRoom(size_t level, size_t entries) {
+Status Rebuild::MakeRoom(size_t level, size_t entries) {
   if (levels_.size() <= level) levels_.resize(level + 1);
   const Level& there = levels_[level];
   // A compaction may leave fewer shards than there were, with as many entries.
   const bool room =
       static_cast<double>(EntriesOf(there) + entries) <= CapacityOf(level, options_) &&
       (options_.layout == Layout::kLeveling || there.size() < options_.scale_factor);
-  if (!room) PushDown(level);
+  return room ? Status::Ok() : PushDown(level);
 }
 
-void Rebuild::PushDown(size_t level) {
-  MakeRoom(level + 1, EntriesOf(levels_[level]));
+Status Rebuild::PushDown(size_t level) {
+  Status status = MakeRoom(level + 1, EntriesOf(levels_[level]));
+  if (!status.ok()) return status;
   const Level moved = std::move(levels_[level]);
   levels_[level].clear();
-  Place(level + 1, RunsOf(moved));
+  return Place(level + 1, RunsOf(moved));
 }
 
-void Rebuild::Place(size_t level, const Runs& newer) {
+Status Rebuild::Place(size_t level, Runs newer) {
   Level& there = levels_[level];
   const Level replaced = options_.layout == Layout::kLeveling ? std::move(there) : Level();
   if (options_.layout == Layout::kLeveling) there.clear();
   Runs runs = RunsOf(replaced);
-  runs.insert(runs.end(), newer.begin(), newer.end());
+  std::move(newer.begin(), newer.end(), std::back_inserter(runs));
   const bool oldest = there.empty() && Oldest(level);
-  const Level merged = MergeAll(runs, oldest);
+  Level merged;
+  Status status = MergeAll(level, std::move(runs), oldest, &merged);
   there.insert(there.end(), merged.begin(), merged.end());
+  return status;
 }
 
 bool Rebuild::Oldest(size_t level) const {
@@ -98,12 +105,39 @@ bool Rebuild::Oldest(size_t level) const {
                      [](const Level& below) { return below.empty(); });
 }
 
-Level Rebuild::MergeAll(const Runs& runs, bool oldest) {
-  std::vector<Entry> merged = Merge(runs, time_, oldest);
-  if (merged.empty()) return {};
-  written_ += merged.size();
-  return {
-      std::make_shared<Shard>(std::move(merged), *options_.kind, options_.filter_false_positives)};
+Status Rebuild::MergeAll(size_t level, Runs runs, bool oldest, Level* merged) {
+  size_t most = 0;
+  for (const auto& run : runs) most += run->size();
+  std::shared_ptr<Shard> shard;
+  Status status;
+  if (scratch_ && level >= options_.memory_levels) {
+    status = MergeToDisk(std::move(runs), oldest, most, &shard);
+  } else {
+    std::vector<Entry> entries;
+    entries.reserve(most);
+    AskForHugePages(entries.data(), most * sizeof(Entry));
+    status = Merge(std::move(runs), time_, oldest, [&](const Entry& entry) {
+      entries.push_back(entry);
+      return true;
+    });
+    if (status.ok() && !entries.empty())
+      shard = MakeMemoryShard(std::move(entries), *options_.kind, options_.filter_false_positives);
+  }
+  if (!status.ok() || !shard) return status;
+  written_ += shard->size();
+  merged->push_back(std::move(shard));
+  return status;
+}
+
+Status Rebuild::MergeToDisk(Runs runs, bool oldest, size_t most, std::shared_ptr<Shard>* shard) {
+  DiskShardWriter writer(scratch_, *options_.kind, options_.filter_false_positives, most);
+  Status written;
+  Status status = Merge(std::move(runs), time_, oldest, [&](const Entry& entry) {
+    written = writer.Add(entry);
+    return written.ok();
+  });
+  if (status.ok()) status = std::move(written);
+  return status.ok() ? writer.Finish(shard) : status;
 }
 
 }  // namespace sampling

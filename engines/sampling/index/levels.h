@@ -9,6 +9,8 @@
 #include <span>
 #include <vector>
 
+#include "external/scratch.h"
+#include "index/merge.h"
 #include "index/shard.h"
 #include "sampling/options.h"
 
@@ -18,6 +20,8 @@ using Level = std::vector<std::shared_ptr<Shard>>;  // the oldest first
 using Levels = std::vector<Level>;                  // level 0, the newest, first
 
 size_t EntriesOf(const Level& level);
+// The entries of a key range, or some more. They live as long as the level.
+Runs RunsOf(const Level& level, uint64_t first = 0, uint64_t last = UINT64_MAX);
 double CapacityOf(size_t level, const Options& options);  // entries
 // The level holds more deleted entries than the bound allows, or more deleted weight than live.
 bool OverBound(const Levels& levels, size_t level, const Options& options);
@@ -25,31 +29,33 @@ bool OverBound(const Levels& levels, const Options& options);  // any level
 
 class Rebuild {
  public:
-  // Records that were tagged by `time` are dropped from what is merged.
-  Rebuild(const Options& options, Levels levels, uint64_t time)
-      : options_(options), levels_(std::move(levels)), time_(time) {}
+  // Records that were tagged by `time` are dropped from what is merged. Without scratch, all levels stay in memory.
+  Rebuild(const Options& options, std::shared_ptr<Scratch> scratch, Levels levels, uint64_t time)
+      : options_(options), scratch_(std::move(scratch)), levels_(std::move(levels)), time_(time) {}
 
+  // After an error, of reading or of writing, the levels are undefined.
   // A full buffer's sorted entries become the newest.
-  void Add(const std::vector<Entry>& run);
+  Status Add(const std::vector<Entry>& run);
   // Pushes down what is over the bound, from the top.
-  void KeepBound();
+  Status KeepBound();
 
   const Levels& levels() const { return levels_; }
   uint64_t written() const { return written_; }  // entries of new shards
 
  private:
-  using Runs = std::vector<std::span<const Entry>>;
-
   // The level takes that many entries more, as one run.
-  void MakeRoom(size_t level, size_t entries);
-  void PushDown(size_t level);
+  Status MakeRoom(size_t level, size_t entries);
+  Status PushDown(size_t level);
   // Places a merge of `newer`, and of what the level's layout merges it with, in the level.
-  void Place(size_t level, const Runs& newer);
+  Status Place(size_t level, Runs newer);
   // Whether nothing older lies below the level.
   bool Oldest(size_t level) const;
-  Level MergeAll(const Runs& runs, bool oldest);
+  // Into one shard, or none, where that level lies.
+  Status MergeAll(size_t level, Runs runs, bool oldest, Level* merged);
+  Status MergeToDisk(Runs runs, bool oldest, size_t most, std::shared_ptr<Shard>* shard);
 
   const Options& options_;
+  const std::shared_ptr<Scratch> scratch_;
   Levels levels_;
   const uint64_t time_;
   uint64_t written_ = 0;

@@ -17,13 +17,15 @@ Entry T(uint64_t key, uint64_t value = 0) { return {Record{key, value, 0}, Entry
 
 // "R1.0 T2.0": the entries of a merge, the oldest run first.
 std::string Merged(const std::vector<std::vector<Entry>>& runs, bool oldest, uint64_t time = 100) {
-  std::vector<std::span<const Entry>> spans;
-  for (const auto& run : runs) spans.emplace_back(run);
+  Runs spans;
+  for (const auto& run : runs) spans.push_back(std::make_unique<MemoryRun>(run));
   std::string text;
-  for (const Entry& entry : Merge(spans, time, oldest)) {
+  const Status status = Merge(std::move(spans), time, oldest, [&](const Entry& entry) {
     text += (text.empty() ? "" : " ") + std::string(entry.tombstone() ? "T" : "R") +
             std::to_string(entry.key) + "." + std::to_string(entry.value);
-  }
+    return true;
+  });
+  EXPECT_TRUE(status.ok()) << status.ToString();
   return text;
 }
 

@@ -1,6 +1,7 @@
 #include "index/shard.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 #include <string>
 
@@ -8,69 +9,73 @@
 
 namespace sampling {
 
-Shard::Shard(std::vector<Entry> entries, const Kind& kind, double filter_false_positives)
-    : kind_(kind), entries_(std::move(entries)), structure_(kind.build(entries_)) {
-  for (const Entry& entry : entries_) {
-    mass_ += kind.Counts(entry);
-    if (entry.tombstone()) tombstones_.push_back({entry.key, entry.value});
-  }
-  filter_ = Filter(tombstones_.size(), filter_false_positives);
-  for (const Pair& pair : tombstones_) filter_.Add(PairHash(pair.key, pair.value));
+void Tombstones::MakeFilter(double false_positives) {
+  filter_ = Filter(pairs_.size(), false_positives);
+  for (const Pair& pair : pairs_) filter_.Add(PairHash(pair.key, pair.value));
 }
 
-Entry* Shard::Find(uint64_t key, uint64_t value) {
-  auto at = std::partition_point(entries_.begin(), entries_.end(), [&](const Entry& entry) {
-    return entry.key < key || (entry.key == key && entry.value < value);
-  });
-  if (at != entries_.end() && at->tombstone() && at->key == key && at->value == value) ++at;
-  if (at == entries_.end() || at->key != key || at->value != value) return nullptr;
-  return &*at;
-}
-
-bool Shard::HasTombstone(uint64_t key, uint64_t value, uint64_t hash) const {
-  if (tombstones_.empty() || !filter_.MayContain(hash)) return false;
+bool Tombstones::Contain(uint64_t key, uint64_t value, uint64_t hash) const {
+  if (pairs_.empty() || !filter_.MayContain(hash)) return false;
   if (Seeded(Bug::kFilterDecides)) return true;
-  return std::binary_search(tombstones_.begin(), tombstones_.end(), Pair{key, value});
+  return std::binary_search(pairs_.begin(), pairs_.end(), Pair{key, value});
 }
 
-void Shard::Tag(Entry* entry, uint64_t time) {
-  entry->deleted.store(time, std::memory_order_relaxed);
+Entry Shard::Pick(const Page&, Random*) const {
+  assert(false);  // only where file() is not null
+  return {};
+}
+
+void Shard::Tag(const Found& found, uint64_t time) {
+  Mark(found.position, time);
   tagged_.store(tagged() + 1, std::memory_order_relaxed);
-  tagged_mass_.store(tagged_mass() + kind_.Counts(*entry), std::memory_order_relaxed);
-}
-
-size_t Shard::bytes() const {
-  return entries_.capacity() * sizeof(Entry) + tombstones_.capacity() * sizeof(Pair) +
-         filter_.bytes() + structure_->bytes();
+  const double counts = kind_.weighted ? found.weight : 1;
+  tagged_mass_.store(tagged_mass() + counts, std::memory_order_relaxed);
 }
 
 Status Shard::Verify() const {
-  size_t tagged = 0;
-  for (size_t i = 0; i < entries_.size(); ++i) {
-    const Entry& entry = entries_[i];
-    if (!entry.tombstone() && entry.deleted_at() != Entry::kNever) ++tagged;
-    if (entry.tombstone() &&
-        !HasTombstone(entry.key, entry.value, PairHash(entry.key, entry.value))) {
-      return Status::Internal("filter: expected every tombstone, got none at position " +
-                              std::to_string(i));
+  size_t tagged = 0, position = 0;
+  double counted = 0;
+  Record before;
+  bool after_tombstone = false;
+  const std::unique_ptr<Run> run = Entries(0, UINT64_MAX);
+  while (true) {
+    std::span<const Entry> block;
+    if (Status status = run->Next(&block); !status.ok()) return status;
+    if (block.empty()) break;
+    for (const Entry& entry : block) {
+      const std::string place = " at position " + std::to_string(position);
+      if (!entry.tombstone() && entry.deleted_at() != Entry::kNever) ++tagged;
+      counted += kind_.weighted ? entry.weight : 1;
+      const uint64_t hash = PairHash(entry.key, entry.value);
+      if (entry.tombstone() && !HasTombstone(entry.key, entry.value, hash)) {
+        return Status::Internal("filter: expected every tombstone, got none" + place);
+      }
+      const bool ascends =
+          entry.key != before.key ? entry.key > before.key : entry.value > before.value;
+      const bool follows = entry.key == before.key && entry.value == before.value &&
+                           after_tombstone && !entry.tombstone();
+      if (position > 0 && !ascends && !follows) {
+        return Status::Internal("order: expected (key, value) to ascend, got otherwise" + place);
+      }
+      before = entry;
+      after_tombstone = entry.tombstone();
+      ++position;
     }
-    if (i == 0) continue;
-    const Entry& before = entries_[i - 1];
-    const Pair left{before.key, before.value}, right{entry.key, entry.value};
-    if (right < left || (left == right && (!before.tombstone() || entry.tombstone()))) {
-      return Status::Internal("order: expected (key, value) to ascend, got otherwise at position " +
-                              std::to_string(i));
-    }
+  }
+  if (position != size()) {
+    return Status::Internal("entries: expected " + std::to_string(size()) + ", got " +
+                            std::to_string(position));
   }
   if (tagged != this->tagged()) {
     return Status::Internal("tags: expected " + std::to_string(this->tagged()) + ", got " +
                             std::to_string(tagged));
   }
-  const double drawn = structure_->Select(0, UINT64_MAX)->mass();
-  const double expected = kind_.weighted ? mass_ : static_cast<double>(entries_.size());
-  if (std::abs(drawn - expected) > 1e-9 * expected) {
-    return Status::Internal("weight: expected " + std::to_string(expected) +
-                            ", the structure has " + std::to_string(drawn));
+  // Places on pages that hold no entry count as well; a draw that finds one is rejected.
+  const double drawn = Select(0, UINT64_MAX)->mass() * unit();
+  const double most = kind_.weighted ? counted : std::ceil(counted / unit()) * unit();
+  if (std::abs(drawn - most) > 1e-9 * most) {
+    return Status::Internal("weight: expected " + std::to_string(most) + ", the structure has " +
+                            std::to_string(drawn));
   }
   return Status::Ok();
 }

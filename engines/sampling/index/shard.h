@@ -1,46 +1,36 @@
 // Shard: sorted entries, the structure that samples them, and a filter over their tombstones.
-// Immutable but for tags, which the index writes, one thread at a time; everything else is safe
-// from any thread.
+// Entries lie in memory or on disk. Immutable but for tags, which the index writes, one thread at a time; everything
+// else is safe from any thread.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "index/filter.h"
+#include "index/merge.h"
 #include "kvdyno/base/status.h"
 #include "sampling/structure.h"
 
 namespace sampling {
 
-using kvdyno::Status;
+struct Page;
+class PageFile;
 
-class Shard {
+// The pairs of a shard's tombstones.
+class Tombstones {
  public:
-  // Entries are sorted by (key, value); a tombstone comes before a record of its pair, which is newer.
-  Shard(std::vector<Entry> entries, const Kind& kind, double filter_false_positives);
-  Shard(const Shard&) = delete;
-  Shard& operator=(const Shard&) = delete;
+  // In order.
+  void Add(const Entry& tombstone) { pairs_.push_back({tombstone.key, tombstone.value}); }
+  void MakeFilter(double false_positives);
 
-  const std::vector<Entry>& entries() const { return entries_; }
-  const Structure& structure() const { return *structure_; }
-
-  // The record of that pair, tagged or not; null: there is none.
-  Entry* Find(uint64_t key, uint64_t value);
-  bool HasTombstone(uint64_t key, uint64_t value, uint64_t hash) const;
-
-  void Tag(Entry* entry, uint64_t time);
-
-  size_t tombstones() const { return tombstones_.size(); }
-  size_t tagged() const { return tagged_.load(std::memory_order_relaxed); }
-  double tagged_mass() const { return tagged_mass_.load(std::memory_order_relaxed); }
-  double mass() const { return mass_; }  // the tagged records included
-  size_t bytes() const;
-
-  // Internal where order, weights or filter do not hold.
-  Status Verify() const;
+  size_t size() const { return pairs_.size(); }
+  bool Contain(uint64_t key, uint64_t value, uint64_t hash) const;
+  size_t bytes() const { return pairs_.capacity() * sizeof(Pair) + filter_.bytes(); }
 
  private:
   struct Pair {
@@ -48,15 +38,76 @@ class Shard {
     uint64_t value;
     auto operator<=>(const Pair&) const = default;
   };
+  std::vector<Pair> pairs_;
+  Filter filter_;
+};
+
+class Shard {
+ public:
+  virtual ~Shard() = default;
+  Shard(const Shard&) = delete;
+  Shard& operator=(const Shard&) = delete;
+
+  virtual size_t size() const = 0;  // entries
+  // The entries with keys from `first` to `last`, or some more. Lives as long as the shard.
+  virtual std::unique_ptr<Run> Entries(uint64_t first, uint64_t last) const = 0;
+  // Null where entries are on disk.
+  virtual const Entry* data() const { return nullptr; }
+
+  // As Structure::Select, over the entries in memory, or over pages.
+  virtual std::unique_ptr<Selection> Select(uint64_t first, uint64_t last) const = 0;
+  // By how much a selection's mass is to be multiplied.
+  virtual double unit() const { return 1; }
+  // On disk, a selection's positions are pages of this file; then Pick draws among a page's entries. A tombstone
+  // stands for a draw that found none.
+  virtual const PageFile* file() const { return nullptr; }
+  virtual Entry Pick(const Page& page, Random* random) const;
+
+  struct Found {
+    size_t position;
+    double weight;
+    uint64_t deleted_at;
+  };
+  // Where a search for that key begins and ends: the first half of Find, which prefetches what the second half
+  // reads. With many shards to search, all first halves come first.
+  virtual std::span<const Entry> Near(uint64_t key) const = 0;
+  // The record of that pair, tagged or not, or none. Reading may fail.
+  virtual Status FindIn(std::span<const Entry> near, uint64_t key, uint64_t value,
+                        std::optional<Found>* found) const = 0;
+  Status Find(uint64_t key, uint64_t value, std::optional<Found>* found) const {
+    return FindIn(Near(key), key, value, found);
+  }
+  bool HasTombstone(uint64_t key, uint64_t value, uint64_t hash) const {
+    return tombstones_.Contain(key, value, hash);
+  }
+
+  void Tag(const Found& found, uint64_t time);
+
+  size_t tombstones() const { return tombstones_.size(); }
+  size_t tagged() const { return tagged_.load(std::memory_order_relaxed); }
+  double tagged_mass() const { return tagged_mass_.load(std::memory_order_relaxed); }
+  double mass() const { return mass_; }  // the tagged records included
+  virtual size_t bytes() const = 0;      // of memory
+  virtual uint64_t disk_bytes() const { return 0; }
+
+  // Internal where order, weights or filter do not hold; or what reading found.
+  Status Verify() const;
+
+ protected:
+  explicit Shard(const Kind& kind) : kind_(kind) {}
+  virtual void Mark(size_t position, uint64_t time) = 0;
 
   const Kind& kind_;
-  std::vector<Entry> entries_;
-  std::vector<Pair> tombstones_;  // sorted
-  Filter filter_;
-  std::unique_ptr<Structure> structure_;
+  Tombstones tombstones_;
   double mass_ = 0;
+
+ private:
   std::atomic<size_t> tagged_{0};
   std::atomic<double> tagged_mass_{0};
 };
+
+// Entries are sorted by (key, value); a tombstone comes before a record of its pair, which is newer.
+std::shared_ptr<Shard> MakeMemoryShard(std::vector<Entry> entries, const Kind& kind,
+                                       double filter_false_positives);
 
 }  // namespace sampling

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <iterator>
+#include <span>
 
 #include "index/merge.h"
 #include "sampling/alias_table.h"
@@ -9,6 +12,8 @@
 
 namespace sampling {
 namespace {
+
+constexpr size_t kBatch = 64;  // draws under way at once, whose cache misses overlap
 
 // The buffer's entries that a query asks for, by their running sums: exact whatever the weights.
 class BufferPrefix final : public Selection {
@@ -46,68 +51,124 @@ class BufferSlots final : public Selection {
 class Sources {
  public:
   Sources(const Snapshot& snapshot, const Options& options, const Query& query)
-      : snapshot_(snapshot), options_(options) {
+      : snapshot_(snapshot), options_(options), shards_(snapshot.version->everything.get()) {
     const Version& version = *snapshot.version;
-    for (auto level = version.levels.rbegin(); level != version.levels.rend(); ++level) {
-      for (const auto& shard : *level) {
-        sources_.push_back({shard->structure().Select(query.first, query.last),
-                            shard->entries().data(), shard.get(), nullptr, 0});
-      }
+    if (!query.everything()) {
+      own_ = std::make_unique<ShardSources>(version.levels, query.first, query.last);
+      shards_ = own_.get();
     }
+    mass_ = shards_->table().total();
     if (version.frozen) AddBuffer(*version.frozen, version.frozen->size(), query);
     AddBuffer(*version.active, snapshot.active_entries, query);
-
-    std::vector<double> masses;
-    for (const Source& source : sources_) masses.push_back(source.selection->mass());
-    table_ = AliasTable(masses);
   }
 
-  double mass() const { return table_.total(); }
+  double mass() const { return mass_; }
 
   struct Trial {
-    size_t source;
+    size_t source;  // a shard's, and behind the shards the buffers
     size_t begun;
     const Entry* entry;
+    bool live;
   };
   void Begin(Trial* trial, Random* random) const {
-    trial->source = table_.Draw(random);
+    trial->source = DrawSource(random);
     BeginInside(trial, random);
   }
   void BeginInside(Trial* trial, Random* random) const {
-    trial->begun = sources_[trial->source].selection->Begin(random);
+    trial->begun = SelectionOf(trial->source).Begin(random);
   }
-  void Finish(Trial* trial, Random* random) const {
-    const Source& source = sources_[trial->source];
-    trial->entry = source.entries + source.selection->Finish(trial->begun, random);
-    __builtin_prefetch(trial->entry);
+  // Finds the trials' entries, on disk those of all trials together.
+  Status Finish(std::span<Trial> trials, Random* random) {
+    for (Trial& trial : trials) {
+      trial.begun = SelectionOf(trial.source).Finish(trial.begun, random);
+      if (trial.source >= shard_count()) {
+        trial.entry = &BufferOf(trial.source).buffer->entry(trial.begun);
+      } else if (const Entry* data = shards_->sources()[trial.source].data; data != nullptr) {
+        trial.entry = data + trial.begun;
+      } else {
+        trial.entry = nullptr;
+      }
+      __builtin_prefetch(trial.entry);
+    }
+    return shards_->on_disk() ? FinishOnDisk(trials, random) : Status::Ok();
   }
 
-  bool Live(const Trial& trial) const {
-    const Entry& entry = *trial.entry;
-    if (!entry.LiveAt(snapshot_.time)) return false;
-    if (options_.deletes == Deletes::kTagging) return true;
-    const uint64_t hash = PairHash(entry.key, entry.value);
-    for (size_t newer = sources_.size(); newer-- > trial.source;) {
-      const Source& source = sources_[newer];
-      if (source.buffer != nullptr) {
-        // Whatever the buffer holds of the pair is newer than the entry, unless it is the entry.
-        const size_t slot = source.buffer->Newest(entry.key, entry.value, source.count);
-        if (slot != Buffer::kNone && &source.buffer->entry(slot) != &entry) return false;
-      } else if (newer > trial.source && source.shard->HasTombstone(entry.key, entry.value, hash)) {
-        return false;
+  void EndBatch() { picked_.clear(); }
+
+  // Which of the trials found an entry that is live. Source by source, so that look-ups overlap.
+  void FindLive(std::span<Trial> trials) const {
+    for (Trial& trial : trials) trial.live = trial.entry->LiveAt(snapshot_.time);
+    if (options_.deletes == Deletes::kTagging) return;
+    std::array<uint64_t, kBatch> hashes;
+    for (size_t i = 0; i < trials.size(); ++i)
+      hashes[i] = PairHash(trials[i].entry->key, trials[i].entry->value);
+    for (size_t newer = 1; newer < shard_count(); ++newer) {
+      const Shard& shard = *shards_->sources()[newer].shard;
+      if (shard.tombstones() == 0) continue;
+      for (size_t i = 0; i < trials.size(); ++i) {
+        Trial& trial = trials[i];
+        if (trial.source < newer && trial.live &&
+            shard.HasTombstone(trial.entry->key, trial.entry->value, hashes[i]))
+          trial.live = false;
       }
     }
-    return true;
+    for (size_t newer = shard_count(); newer < shard_count() + buffer_count_; ++newer) {
+      const BufferSource& source = BufferOf(newer);
+      for (Trial& trial : trials) {
+        if (trial.source > newer || !trial.live) continue;
+        // Whatever the buffer holds of the pair is newer than the entry, unless it is the entry.
+        const Entry& entry = *trial.entry;
+        const size_t slot = source.buffer->Newest(entry.key, entry.value, source.count);
+        if (slot != Buffer::kNone && &source.buffer->entry(slot) != &entry) trial.live = false;
+      }
+    }
   }
 
  private:
-  struct Source {
+  struct BufferSource {
     std::unique_ptr<Selection> selection;
-    const Entry* entries;
-    const Shard* shard;    // null: a buffer
-    const Buffer* buffer;  // null: a shard
-    size_t count;          // of the buffer's entries
+    const Buffer* buffer;
+    size_t count;  // of its entries
   };
+
+  size_t shard_count() const { return shards_->sources().size(); }
+  const BufferSource& BufferOf(size_t source) const { return buffers_[source - shard_count()]; }
+  const Selection& SelectionOf(size_t source) const {
+    return source < shard_count() ? *shards_->sources()[source].selection
+                                  : *BufferOf(source).selection;
+  }
+
+  size_t DrawSource(Random* random) const {
+    while (true) {  // a product that rounds up to the mass lies behind the last source
+      double at = random->Real() * mass_;
+      if (at < shards_->table().total()) return shards_->table().Draw(random);
+      at -= shards_->table().total();
+      for (size_t i = 0; i < buffer_count_; ++i) {
+        const double mass = buffers_[i].selection->mass();
+        if (at < mass) return shard_count() + i;
+        at -= mass;
+      }
+    }
+  }
+
+  Status FinishOnDisk(std::span<Trial> trials, Random* random) {
+    std::vector<PageCache::Want> wants;
+    for (const Trial& trial : trials) {
+      if (trial.entry != nullptr) continue;
+      const PageFile* file = shards_->sources()[trial.source].shard->file();
+      wants.push_back({file, static_cast<uint32_t>(trial.begun), nullptr});
+    }
+    Status status = snapshot_.cache->Get(wants);
+    if (!status.ok()) return status;
+    auto want = wants.begin();
+    for (Trial& trial : trials) {
+      if (trial.entry != nullptr) continue;
+      const Shard& shard = *shards_->sources()[trial.source].shard;
+      picked_.push_back(std::make_unique<Entry>(shard.Pick(*want++->found, random)));
+      trial.entry = picked_.back().get();
+    }
+    return status;
+  }
 
   // A buffer is searched from end to end when its sums would mostly lead to entries that do not count.
   void AddBuffer(const Buffer& buffer, size_t count, const Query& query) {
@@ -128,13 +189,18 @@ class Sources {
       }
       selection = std::make_unique<BufferSlots>(std::move(slots), weights);
     }
-    sources_.push_back({std::move(selection), &buffer.entry(0), nullptr, &buffer, count});
+    mass_ += selection->mass();
+    buffers_[buffer_count_++] = {std::move(selection), &buffer, count};
   }
 
   const Snapshot& snapshot_;
   const Options& options_;
-  std::vector<Source> sources_;
-  AliasTable table_;
+  const ShardSources* shards_;
+  std::unique_ptr<ShardSources> own_;  // of a query with a range
+  std::array<BufferSource, 2> buffers_;
+  size_t buffer_count_ = 0;
+  double mass_ = 0;
+  std::vector<std::unique_ptr<Entry>> picked_;  // that the batch found on disk
 };
 
 uint64_t HeldBy(const Version& version) {
@@ -156,41 +222,67 @@ bool PassesMaximum(const Snapshot& snapshot, const Entry& entry, Random* random)
   return random->Real() < entry.weight / most;
 }
 
-// Appends draws from the live records themselves.
-Status DrawMaterialised(const Snapshot& snapshot, const Options& options, const Query& query,
-                        size_t k, Random* random, std::vector<Record>* samples) {
-  const std::vector<Entry> live = Materialise(snapshot, query);
-  std::vector<double> weights;
-  weights.reserve(live.size());
-  for (const Entry& entry : live) weights.push_back(options.kind->Counts(entry));
-  const AliasTable table(weights);
-  if (!(table.total() > 0)) return NothingToDraw();
-  while (samples->size() < k) samples->push_back(live[table.Draw(random)]);
-  return Status::Ok();
+// Appends draws from the live records themselves, in one pass and without room for them. Each of the reservoirs, one
+// a sample, takes a record with probability weight / weights so far (Chao 1982). The gaps between the reservoirs that
+// take one record are geometric, so the pass skips the others.
+Status DrawFromAll(const Snapshot& snapshot, const Options& options, const Query& query, size_t k,
+                   Random* random, std::vector<Record>* samples) {
+  const size_t begin = samples->size();
+  double total = 0;
+  Status status = VisitLive(snapshot, query, [&](const Record& record) {
+    const double counts = options.kind->weighted ? record.weight : 1;
+    if (!(counts > 0)) return;
+    total += counts;
+    if (samples->size() < k) {
+      samples->resize(k, record);
+      return;
+    }
+    const double log_stay = std::log1p(-counts / total);
+    const auto gap = [&] { return std::floor(std::log1p(-random->Real()) / log_stay); };
+    const auto end = static_cast<double>(k - begin);
+    for (double at = gap(); at < end; at += 1 + gap())
+      (*samples)[begin + static_cast<size_t>(at)] = record;
+  });
+  if (status.ok() && !(total > 0)) return NothingToDraw();
+  return status;
 }
 
 }  // namespace
 
-std::vector<Entry> Materialise(const Snapshot& snapshot, const Query& query) {
+ShardSources::ShardSources(const Levels& levels, uint64_t first, uint64_t last) {
+  std::vector<double> masses;
+  for (auto level = levels.rbegin(); level != levels.rend(); ++level) {
+    for (const auto& shard : *level) {
+      sources_.push_back({shard.get(), shard->data(), shard->Select(first, last)});
+      masses.push_back(sources_.back().selection->mass() * shard->unit());
+      on_disk_ = on_disk_ || shard->data() == nullptr;
+    }
+  }
+  table_ = AliasTable(masses);
+}
+
+Status VisitLive(const Snapshot& snapshot, const Query& query,
+                 const std::function<void(const Record&)>& visit) {
   const Version& version = *snapshot.version;
-  std::vector<std::span<const Entry>> runs;
+  Runs runs;
   for (auto level = version.levels.rbegin(); level != version.levels.rend(); ++level) {
-    for (const auto& shard : *level) runs.emplace_back(shard->entries());
+    Runs below = RunsOf(*level, query.first, query.last);
+    std::move(below.begin(), below.end(), std::back_inserter(runs));
   }
   std::vector<Entry> frozen;
   if (version.frozen) frozen = SortedRun(*version.frozen, version.frozen->size());
-  runs.emplace_back(frozen);
+  runs.push_back(std::make_unique<MemoryRun>(frozen));
   const std::vector<Entry> active = SortedRun(*version.active, snapshot.active_entries);
-  runs.emplace_back(active);
-  std::vector<Entry> live = Merge(runs, snapshot.time, true);
-  std::erase_if(live, [&](const Entry& entry) { return !query.Accepts(entry); });
-  return live;
+  runs.push_back(std::make_unique<MemoryRun>(active));
+  return Merge(std::move(runs), snapshot.time, true, [&](const Entry& entry) {
+    if (query.Accepts(entry)) visit(entry);
+    return true;
+  });
 }
 
 Status Draw(const Snapshot& snapshot, const Options& options, const Query& query, size_t k,
             Random* random, std::vector<Record>* samples, DrawCounts* counts) {
-  constexpr size_t kBatch = 64;  // draws under way at once, whose cache misses overlap
-  const Sources sources(snapshot, options, query);
+  Sources sources(snapshot, options, query);
   if (!(sources.mass() > 0)) return NothingToDraw();
 
   // Rejections may cost as much as collecting the live records would, and no more. How many trials a sample
@@ -200,25 +292,29 @@ Status Draw(const Snapshot& snapshot, const Options& options, const Query& query
   for (uint64_t rejected = 0; samples->size() < k;) {
     if (rejected > most_rejected) {
       counts->materialised = true;
-      return DrawMaterialised(snapshot, options, query, k, random, samples);
+      return DrawFromAll(snapshot, options, query, k, random, samples);
     }
     const size_t count = std::min(kBatch, k - samples->size());
     for (size_t i = 0; i < count; ++i) sources.Begin(&trials[i], random);
-    for (size_t i = 0; i < count; ++i) sources.Finish(&trials[i], random);
+    Status status = sources.Finish({trials.data(), count}, random);
+    if (!status.ok()) return status;
+    sources.FindLive({trials.data(), count});
     for (size_t i = 0; i < count; ++i) {
-      while (Seeded(Bug::kRetriesInside) && !sources.Live(trials[i]) &&
-             ++rejected < most_rejected) {
+      while (Seeded(Bug::kRetriesInside) && !trials[i].live && ++rejected < most_rejected) {
         sources.BeginInside(&trials[i], random);
-        sources.Finish(&trials[i], random);
+        status = sources.Finish({&trials[i], 1}, random);
+        if (!status.ok()) return status;
+        sources.FindLive({&trials[i], 1});
       }
       const Record& record = *trials[i].entry;
-      if (sources.Live(trials[i]) && query.Accepts(record) &&
+      if (trials[i].live && query.Accepts(record) &&
           PassesMaximum(snapshot, *trials[i].entry, random)) {
         samples->push_back(record);
       } else {
         ++rejected;
       }
     }
+    sources.EndBatch();
     counts->draws += count;
   }
   return Status::Ok();

@@ -2,13 +2,26 @@
 
 #include <cassert>
 
+#include "structure/large.h"
+
 namespace sampling {
 
-void FillAliasCells(std::span<const double> weights, double total, std::span<AliasCell> cells) {
-  const size_t count = weights.size();
-  const auto columns = static_cast<double>(count);
-  // What a position weighs in columns. The quotient comes first: it cannot overflow.
-  const auto scaled = [&](size_t i) { return weights[i] / total * columns; };
+namespace {
+
+const double& WeightAt(const double* weights, size_t stride, size_t position) {
+  return *reinterpret_cast<const double*>(reinterpret_cast<const char*>(weights) +
+                                          position * stride);
+}
+
+}  // namespace
+
+void FillAliasCells(const double* weights, size_t stride, double total,
+                    std::span<AliasCell> cells) {
+  const size_t count = cells.size();
+  // What a position weighs in columns. Tiny weights are made larger first: the factor cannot overflow.
+  const double larger = total < 1e-200 ? 0x1p600 : 1;
+  const double factor = static_cast<double>(count) / (total * larger);
+  const auto scaled = [&](size_t i) { return WeightAt(weights, stride, i) * larger * factor; };
   const auto next = [&](size_t i, bool heavy) {
     while (i < count && (scaled(i) > 1) != heavy) ++i;
     return i;
@@ -44,15 +57,17 @@ void FillAliasCells(std::span<const double> weights, double total, std::span<Ali
   }
 }
 
-AliasTable::AliasTable(std::span<const double> weights) : cells_(weights.size()) {
-  for (const double weight : weights) total_ += weight;
-  if (total_ > 0) FillAliasCells(weights, total_, cells_);
+AliasTable::AliasTable(const double* weights, size_t count, size_t stride)
+    : cells_(std::make_unique_for_overwrite<AliasCell[]>(count)), count_(count) {
+  AskForHugePages(cells_.get(), bytes());
+  for (size_t i = 0; i < count; ++i) total_ += WeightAt(weights, stride, i);
+  if (total_ > 0) FillAliasCells(weights, stride, total_, {cells_.get(), count});
 }
 
 std::vector<double> AliasTable::Probabilities() const {
-  std::vector<double> probabilities(cells_.size(), 0);
-  const auto columns = static_cast<double>(cells_.size());
-  for (size_t i = 0; i < cells_.size(); ++i) {
+  std::vector<double> probabilities(count_, 0);
+  const auto columns = static_cast<double>(count_);
+  for (size_t i = 0; i < count_; ++i) {
     probabilities[i] += cells_[i].keep / columns;
     probabilities[cells_[i].other] += (1 - cells_[i].keep) / columns;
   }

@@ -110,7 +110,7 @@ class WeightedRange final : public Structure {
       double total = 0;
       for (const double sum : siblings) total += sum;
       const std::span<AliasCell> cells = std::span(level->cells).subspan(at, siblings.size());
-      if (total > 0) FillAliasCells(siblings, total, cells);
+      if (total > 0) FillAliasCells(siblings.data(), sizeof(double), total, cells);
       above.push_back(total);
     }
     return above;

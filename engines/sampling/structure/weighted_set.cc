@@ -5,15 +5,17 @@
 namespace sampling {
 namespace {
 
-std::vector<double> Weights(std::span<const Entry> entries) {
-  std::vector<double> weights(entries.size());
-  for (size_t i = 0; i < entries.size(); ++i) weights[i] = entries[i].weight;
+AliasTable TableOf(std::span<const Entry> entries) {
   if (Seeded(Bug::kWeightsShifted)) {  // only where a tombstone lies among the records
-    for (size_t i = 1; i < entries.size(); ++i) {
-      if (entries[i - 1].tombstone()) std::swap(weights[i - 1], weights[i]);
+    std::vector<double> weights(entries.size());
+    for (size_t i = 0; i < entries.size(); ++i) {
+      weights[i] = entries[i].weight;
+      if (i > 0 && entries[i - 1].tombstone()) std::swap(weights[i - 1], weights[i]);
     }
+    return AliasTable(weights);
   }
-  return weights;
+  if (entries.empty()) return {};
+  return {&entries.front().weight, entries.size(), sizeof(Entry)};
 }
 
 class WholeTable final : public Selection {
@@ -34,7 +36,7 @@ class WholeTable final : public Selection {
 
 class WeightedSet final : public Structure {
  public:
-  explicit WeightedSet(std::span<const Entry> entries) : table_(Weights(entries)) {}
+  explicit WeightedSet(std::span<const Entry> entries) : table_(TableOf(entries)) {}
   std::unique_ptr<Selection> Select(uint64_t, uint64_t) const override {
     return std::make_unique<WholeTable>(table_);
   }

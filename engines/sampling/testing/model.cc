@@ -22,7 +22,7 @@ Options SmallOptions(const Kind& kind, Layout layout, Deletes deletes) {
   return options;
 }
 
-std::vector<Options> Policies(const Kind& kind) {
+std::vector<Options> MemoryPolicies(const Kind& kind) {
   std::vector<Options> policies;
   for (const Layout layout : {Layout::kLeveling, Layout::kTiering}) {
     for (const Deletes deletes : {Deletes::kTagging, Deletes::kTombstones}) {
@@ -32,14 +32,38 @@ std::vector<Options> Policies(const Kind& kind) {
   return policies;
 }
 
+std::vector<Options> ExternalPolicies(const Kind& kind) {
+  std::vector<Options> policies = MemoryPolicies(kind);
+  for (Options& options : policies) {
+    options.directory = "/scratch";
+    options.memory_levels = 1;
+  }
+  return policies;
+}
+
+std::vector<Options> Policies(const Kind& kind) {
+  std::vector<Options> policies = MemoryPolicies(kind);
+  for (const Options& options : ExternalPolicies(kind)) policies.push_back(options);
+  return policies;
+}
+
 std::string NameOf(const Options& options) {
   return std::string(options.kind->name) +
          (options.layout == Layout::kLeveling ? " leveling" : " tiering") +
-         (options.deletes == Deletes::kTagging ? " tagging" : " tombstones");
+         (options.deletes == Deletes::kTagging ? " tagging" : " tombstones") +
+         (options.directory.empty() ? "" : " external");
 }
 
-Model::Model(const Options& options, uint64_t seed) : options_(options), rng_(seed), random_(seed) {
-  if (!Index::Open(options, &index_).ok()) std::abort();
+Model::Model(const Options& options, uint64_t seed)
+    : disk_(seed), options_(options), rng_(seed), random_(seed) {
+  if (options_.files == nullptr) options_.files = &disk_;
+  if (!Index::Open(options_, &index_).ok()) std::abort();
+}
+
+std::vector<Record> Model::Live() {
+  std::vector<Record> records;
+  if (!index_->Live({}, &records).ok()) std::abort();
+  return records;
 }
 
 Status Model::Insert(const Record& record) {
@@ -152,7 +176,8 @@ double Model::Deviation(const Query& query, size_t draws) {
 
 std::string Model::Difference() {
   if (Status status = index_->Verify(); !status.ok()) return status.ToString();
-  const std::vector<Record> found = index_->Live({});
+  std::vector<Record> found;
+  if (Status status = index_->Live({}, &found); !status.ok()) return status.ToString();
   if (found.size() != live_.size() || index_->statistics().records != live_.size()) {
     return "expected " + std::to_string(live_.size()) + " live records, got " +
            std::to_string(found.size()) + " and a count of " +
@@ -187,8 +212,10 @@ constexpr Kind kHeld = {"held", true, BuildWhenReleased};
 
 }  // namespace
 
-std::string CheckDeletesDuringAMerge() {
+std::string CheckDeletesDuringAMerge(bool external) {
   Options options = SmallOptions(kHeld, Layout::kTiering, Deletes::kTagging);
+  if (external) options.directory = "/scratch";
+  options.memory_levels = 0;
   options.background = true;
   Model model(options, 1);
   for (uint64_t round = 0; round < 12; ++round) {

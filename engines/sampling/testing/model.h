@@ -11,12 +11,13 @@
 #include <vector>
 
 #include "kvdyno/base/testing/rng.h"
+#include "kvdyno/base/testing/simulated_file_system.h"
 #include "sampling/index.h"
 
 namespace sampling::guarantees {
 
-// Deviations of a fit that are beyond this have a probability below 4 in 10^6: with the 250 fits of the
-// suite, below 1 in 1000 for all of them (Bonferroni). Seeds are fixed, so a test that passes once
+// Deviations of a fit that are beyond this have a probability below 4 in 10^6: with the 500 fits of the
+// suite, below 1 in 500 for all of them (Bonferroni). Seeds are fixed, so a test that passes once
 // passes always.
 inline constexpr double kFits = 4.5;
 
@@ -25,7 +26,9 @@ enum class Fill : uint8_t { kEmpty, kHalf, kFull };  // of the buffer, when the 
 
 // Options with a small buffer, so that a short history fills several levels.
 Options SmallOptions(const Kind& kind, Layout layout, Deletes deletes);
-// The four policies, over one kind.
+// The four policies, over one kind: in memory, with the lower levels on disk, and both.
+std::vector<Options> MemoryPolicies(const Kind& kind);
+std::vector<Options> ExternalPolicies(const Kind& kind);
 std::vector<Options> Policies(const Kind& kind);
 std::string NameOf(const Options& options);
 
@@ -33,6 +36,7 @@ using Pair = std::pair<uint64_t, uint64_t>;
 
 class Model {
  public:
+  // In external mode without a file system, the index gets a simulated disk of its own.
   Model(const Options& options, uint64_t seed);
 
   Status Insert(const Record& record);  // a pair that is not live
@@ -49,6 +53,7 @@ class Model {
     return arrivals_;
   }  // in order, deleted ones included
   Index& index() { return *index_; }
+  std::vector<Record> Live();  // as the index lists them; ends the process where it cannot
   Random& random() { return random_; }
   kvdyno::testing::Rng& rng() { return rng_; }
 
@@ -63,7 +68,8 @@ class Model {
  private:
   double WeightOf(Weights weights, uint64_t number);
 
-  const Options options_;
+  kvdyno::testing::SimulatedFileSystem disk_;
+  Options options_;
   kvdyno::testing::Rng rng_;
   Random random_;
   std::unique_ptr<Index> index_;
@@ -72,6 +78,6 @@ class Model {
 };
 
 // Deletes records while a background merge of theirs is held, and draws meanwhile. Empty, or what went wrong.
-std::string CheckDeletesDuringAMerge();
+std::string CheckDeletesDuringAMerge(bool external);
 
 }  // namespace sampling::guarantees

@@ -65,9 +65,9 @@ TEST(Oracle, DeletesWithoutASearchLeaveTheSame) {
     for (uint64_t i = 0; i < 1000; i += 2) {
       ASSERT_TRUE(model.index().DeleteUnchecked(i, i % 3).ok());
     }
-    EXPECT_EQ(model.index().Live({}).size(), 500u);
+    EXPECT_EQ(model.Live().size(), 500u);
     EXPECT_EQ(model.index().statistics().records, 500u);
-    for (const Record& record : model.index().Live({})) ASSERT_EQ(record.key % 2, 1u);
+    for (const Record& record : model.Live()) ASSERT_EQ(record.key % 2, 1u);
   }
 }
 
@@ -126,7 +126,7 @@ TEST(Input, OptionsOutOfRangeAreRefusedByName) {
 
 std::vector<std::pair<std::string, std::unique_ptr<Sampler>>> EverySampler() {
   std::vector<std::pair<std::string, std::unique_ptr<Sampler>>> samplers;
-  for (const Options& options : Policies(kWeightedSet)) {
+  for (const Options& options : MemoryPolicies(kWeightedSet)) {
     std::unique_ptr<Index> index;
     EXPECT_TRUE(Index::Open(options, &index).ok());
     samplers.emplace_back(NameOf(options), std::move(index));

@@ -58,23 +58,27 @@ Finding CheckHistory(const Options& options) {
   return "";
 }
 
-Finding Check(Bug bug) {
+Finding Check(Bug bug, bool external) {
   const Seeding seeding(bug);
-  for (const Options& options : Policies(kWeightedSet)) {
+  for (const Options& options :
+       external ? ExternalPolicies(kWeightedSet) : MemoryPolicies(kWeightedSet)) {
     for (const auto check : {CheckExactness, CheckHistory}) {
       const Finding found = check(options);
       if (!found.empty())
         return NameOf(options) + (check == CheckHistory ? " history: " : " exactness: ") + found;
     }
   }
-  return CheckDeletesDuringAMerge();
+  return CheckDeletesDuringAMerge(external);
 }
 
-TEST(SeededBugs, NoCheckFailsWithoutOne) { EXPECT_EQ(Check(Bug::kNone), ""); }
+class SeededBugs : public ::testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(InMemoryAndOnDisk, SeededBugs, ::testing::Bool());
 
-TEST(SeededBugs, EachIsCaught) {
+TEST_P(SeededBugs, NoCheckFailsWithoutOne) { EXPECT_EQ(Check(Bug::kNone, GetParam()), ""); }
+
+TEST_P(SeededBugs, EachIsCaught) {
   for (int bug = 1; bug < kBugs; ++bug) {
-    EXPECT_NE(Check(static_cast<Bug>(bug)), "") << "bug " << bug;
+    EXPECT_NE(Check(static_cast<Bug>(bug), GetParam()), "") << "bug " << bug;
   }
 }
 

@@ -18,7 +18,7 @@ PUBLIC = frozenset({"chunkstore", "kvdyno"})
 
 SAMPLING = STORE.parent / "sampling"
 #: Its own folders, its public headers, and of this project engines/base alone.
-SAMPLING_SEES = re.compile(r"(structure|index|baselines|sampling|kvdyno/base)/|model\.h$")
+SAMPLING_SEES = re.compile(r"(structure|external|index|baselines|sampling|kvdyno/base)/|model\.h$")
 
 
 def _linked() -> dict[str, frozenset[str]]:

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -16,42 +17,47 @@ using kvdyno::Random;
 
 // A column: itself with probability `keep`, else `other`. Positions count from the table's begin.
 struct AliasCell {
-  double keep = 1;
-  uint32_t other = 0;
+  double keep;
+  uint32_t other;
 
   size_t Resolve(size_t column, Random* random) const {
     return random->Real() < keep ? column : other;
   }
 };
 
-// Fills one cell per weight; their sum is `total`, above 0.
-void FillAliasCells(std::span<const double> weights, double total, std::span<AliasCell> cells);
+// Fills one cell per weight; their sum is `total`, above 0. The weight of position i is the double
+// that lies i * stride bytes behind `weights`.
+void FillAliasCells(const double* weights, size_t stride, double total, std::span<AliasCell> cells);
 
 class AliasTable {
  public:
   AliasTable() = default;
   // Weights from 0 to kMaxWeight, fewer than 2^32. A table whose total is 0 must not be drawn from.
-  explicit AliasTable(std::span<const double> weights);
+  explicit AliasTable(std::span<const double> weights)
+      : AliasTable(weights.data(), weights.size(), sizeof(double)) {}
+  // The same of `count` weights that lie `stride` bytes apart, as in records.
+  AliasTable(const double* weights, size_t count, size_t stride);
 
   double total() const { return total_; }
-  size_t bytes() const { return cells_.capacity() * sizeof(AliasCell); }
+  size_t bytes() const { return count_ * sizeof(AliasCell); }
 
   // A draw in two steps, so that a caller can begin many and let memory catch up.
   size_t Begin(Random* random) const {
-    const size_t column = random->Below(cells_.size());
+    const size_t column = random->Below(count_);
     __builtin_prefetch(&cells_[column]);
     return column;
   }
   size_t Finish(size_t column, Random* random) const {
     return cells_[column].Resolve(column, random);
   }
-  size_t Draw(Random* random) const { return Finish(random->Below(cells_.size()), random); }
+  size_t Draw(Random* random) const { return Finish(random->Below(count_), random); }
 
   // How likely each position is, summed over the cells: for tests. They sum to 1.
   std::vector<double> Probabilities() const;
 
  private:
-  std::vector<AliasCell> cells_;
+  std::unique_ptr<AliasCell[]> cells_;
+  size_t count_ = 0;
   double total_ = 0;
 };
 

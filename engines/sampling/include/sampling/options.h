@@ -5,8 +5,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "sampling/structure.h"
+
+namespace kvdyno {
+class FileSystem;
+}
 
 namespace sampling {
 
@@ -39,6 +44,19 @@ struct Options {
   // A thread of the index merges, and the writer waits for it only when the next buffer is full too.
   // Off: the writer merges, and the order of events is the same in each run.
   bool background = false;
+
+  // External mode: a directory for shards that memory does not hold; empty: there is none, all is in memory. It
+  // is the index's own scratch space: locked, created where it is missing, its files removed when the index closes,
+  // or by the next one after a crash. Merges need room for what they write beside what they read.
+  std::string directory;
+  // Levels that stay in memory, 0 to 20; the ones below lie on disk. Without effect outside of external mode.
+  size_t memory_levels = 2;
+  // The cap of external mode, in bytes: buffers, levels in memory, what shards on disk keep in memory, a merge under
+  // way, and the cache of pages, which takes what the others leave. What queries hold comes on top: samples and up
+  // to 64 pages each. Open refuses a cap that the other options exceed.
+  size_t memory_bytes = size_t{256} << 20;
+  // Where the directory is; null: the machine's file system. Outlives the index.
+  kvdyno::FileSystem* files = nullptr;
 };
 
 }  // namespace sampling

@@ -28,7 +28,9 @@ struct Statistics {
   uint64_t shards = 0;
   uint64_t deleted = 0;       // tagged records and tombstones that shards still hold
   uint64_t written = 0;       // records that merges wrote, since the index was opened
-  uint64_t materialised = 0;  // queries that rejections made collect the live records
+  uint64_t materialised = 0;  // queries that rejections made go through the live records
+  uint64_t disk_bytes = 0;    // of shards' files
+  uint64_t pages_read = 0;    // by queries and deletes, from shards' files
 };
 
 class Sampler {

@@ -124,10 +124,12 @@ class Index {
 
   Bytes Live(uint64_t first, uint64_t last) const {
     std::vector<Record> records;
+    Status status;
     {
       const Unlocked unlocked;
-      records = index_->Live({.first = first, .last = last, .predicate = {}});
+      status = index_->Live({.first = first, .last = last, .predicate = {}}, &records);
     }
+    Check(status);
     return Give<Bytes, uint8_t>(std::move(records));
   }
 
