@@ -49,7 +49,10 @@ int DriverMain(int argc, char** argv) {
   }
   const Settings& settings = properties.settings();
   status = settings.Check(name);
-  if (status.ok()) status = engine.CheckThreads(settings.thread_count, settings.update_samplers);
+  if (status.ok()) {
+    status = engine.CheckThreads(settings.thread_count, settings.update_samplers,
+                                 settings.probe_interval > 0);
+  }
   if (status.ok()) status = CheckPlaces(settings);
   if (status.ok()) status = CheckProgressDescriptor(settings.progress_fd);
   if (!status.ok()) return Complain(name, status, kWrongUsage);

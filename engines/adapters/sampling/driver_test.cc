@@ -75,6 +75,58 @@ TEST_F(SamplingDriver, SamplersWorkBesideTheWriter) {
   EXPECT_EQ(MetricOf("sample", "sample.operations"), 20);
 }
 
+TEST_F(SamplingDriver, QueriesOfAnOpenLoopStartWhenTheyAreMeantTo) {
+  for (const char* arrivals : {"arrivals=constant", "arrivals=poisson"}) {
+    ASSERT_EQ(DriveFew({"queries=100", "target=200", arrivals, "threadcount=2"}), 0) << errors_;
+    const double seconds = Phase("sample")["seconds"];
+    EXPECT_GE(seconds, 0.3) << "100 starts at 200 a second";
+    EXPECT_EQ(MetricOf("sample", "sample.operations"), 100);
+    EXPECT_EQ(MetricOf("sample", "arrivals.missed"), 0);
+    EXPECT_LE(MetricOf("sample", "sample.service.mean"), MetricOf("sample", "sample.latency.mean"));
+    EXPECT_FALSE(Phase("update")["metrics"].contains("insert.service.mean")) << "a closed loop";
+  }
+  ASSERT_EQ(DriveFew({}), 0) << errors_;
+  EXPECT_FALSE(Phase("sample")["metrics"].contains("sample.service.mean"));
+  EXPECT_FALSE(Phase("sample")["metrics"].contains("arrivals.missed"));
+}
+
+// Each query of the naive sampler reads all records, so that one thread cannot keep up.
+TEST_F(SamplingDriver, LatencyCountsFromTheIntendedStart) {
+  ASSERT_EQ(DriveFew({"records=200000", "sampling.sampler=reservoir", "target=1e6"}), 0) << errors_;
+  EXPECT_EQ(MetricOf("sample", "sample.operations"), 20) << "all of them, however late";
+  EXPECT_GE(MetricOf("sample", "sample.latency.max"),
+            10 * MetricOf("sample", "sample.service.p50"));
+}
+
+TEST_F(SamplingDriver, TheWriterOfAnOpenLoopKeepsItsPace) {
+  ASSERT_EQ(DriveFew({"update.target=20000"}), 0) << errors_;
+  const double seconds = Phase("update")["seconds"];
+  EXPECT_GE(seconds, MetricOf("update", "operations") / 20000 * 0.95);
+  EXPECT_GT(MetricOf("update", "insert.service.mean"), 0);
+  EXPECT_GT(MetricOf("update", "delete.service.mean"), 0);
+  EXPECT_FALSE(Phase("load")["metrics"].contains("insert.service.mean"));
+  EXPECT_EQ(MetricOf("update", "arrivals.missed"), 0);
+}
+
+TEST_F(SamplingDriver, QueriesThatNoSamplerCameToAreCounted) {
+  ASSERT_EQ(DriveFew({"update.samplers=1", "target=1e7", "update.target=20000"}), 0) << errors_;
+  const double due = Phase("update")["seconds"].get<double>() * 1e7;
+  const double met = MetricOf("update", "sample.operations");
+  EXPECT_GT(met, 0);
+  EXPECT_NEAR(met + MetricOf("update", "arrivals.missed"), due, due * 0.1);
+  EXPECT_EQ(MetricOf("sample", "arrivals.missed"), 0) << "phase sample ends with its queries";
+}
+
+TEST_F(SamplingDriver, AProbeSeesThatDrawsComeThrough) {
+  const std::vector<std::string> slow = {"update.target=20000", "probe.interval=1ms",
+                                         "probe.threshold=1us"};
+  ASSERT_EQ(DriveFew(slow), 0) << errors_;
+  EXPECT_GT(MetricOf("update", "probe.latency.max"), 0);
+  EXPECT_GT(MetricOf("run", "probe.latency.max"), 0) << "a span has its phase's";
+  EXPECT_NE(Output("events.csv").find("probe"), std::string::npos);
+  EXPECT_NE(Output("latency.hlog").find("Tag=update.probe"), std::string::npos);
+}
+
 TEST_F(SamplingDriver, RangesOfEveryStructure) {
   for (const char* structure : {"weighted-set", "uniform-range", "weighted-range"}) {
     ASSERT_EQ(DriveFew({std::string("sampling.structure=") + structure, "range.share=0.1"}), 0)
@@ -91,6 +143,8 @@ TEST_F(SamplingDriver, RefusesWhatCannotWork) {
       {"k=0", "k: "},
       {"records=0", "records"},
       {"weights=heavy", "weights"},
+      {"target=-1", "target"},
+      {"update.target=nan", "update.target"},
       {"delete.share=0.9", "delete.share"},
       {"record=5", "did you mean 'records'"},
       {"memory.cap=1KiB", "records: expected so many that they fit"},
@@ -99,8 +153,10 @@ TEST_F(SamplingDriver, RefusesWhatCannotWork) {
     EXPECT_EQ(DriveFew({property}), 1) << property;
     EXPECT_NE(errors_.find(words), std::string::npos) << property << ": " << errors_;
   }
-  EXPECT_EQ(DriveFew({"sampling.sampler=fenwick-tree", "threadcount=2"}), 1);
-  EXPECT_NE(errors_.find("serves one thread"), std::string::npos) << errors_;
+  for (const char* thread : {"threadcount=2", "update.samplers=1", "probe.interval=1s"}) {
+    EXPECT_EQ(DriveFew({"sampling.sampler=fenwick-tree", thread}), 1);
+    EXPECT_NE(errors_.find("serves one thread"), std::string::npos) << errors_;
+  }
   EXPECT_EQ(DriveWith({"-p", "records=5"}), 1);
   EXPECT_NE(errors_.find("data.dir"), std::string::npos) << errors_;
   EXPECT_EQ(DriveWith({"--draw", "5"}), 1);  // a flag of workloads of keys and values
