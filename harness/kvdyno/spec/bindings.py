@@ -237,6 +237,16 @@ class _Checker:
             for index, term in enumerate(terms):
                 if mistake := measured.metric_mistake(term, table=ESTIMATES):
                     self._mistakes.add((*place, key, index), mistake)
+        if metric.over_log is not None:
+            self._logarithm(metric.over_log, (*place, "over_log"))
+
+    def _logarithm(self, axis: str, place: Place) -> None:
+        """An axis of numbers, which have logarithms."""
+        self._axes((axis,), place)
+        values = self._words.values(axis) if axis in self._words.axes else ()
+        strange = [value for value in values if isinstance(value, (str, bool)) or value <= 1]
+        if strange:
+            self._mistakes.add(place, f"expected an axis of numbers above 1, found {axis} with {strange[0]!r}")
 
     def gated(self, gated: GateMetric, place: Place) -> None:
         self._metric(gated.metric, (*place, "metric"))
