@@ -173,7 +173,7 @@ def _sampling(engine: Engine, operations: Sequence[str]) -> Metrics:
 
 
 def _latencies(operations: Sequence[str]) -> tuple[str, ...]:
-    """Of operations, in an open loop of the calls alone as well, and of a probe."""
+    """Latencies of operations, in an open loop those of the calls alone as well, and the probe's."""
     return (*_counts(operations, ("latency", "service")), "probe.latency")
 
 

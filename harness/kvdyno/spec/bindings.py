@@ -246,7 +246,9 @@ class _Checker:
         values = self._words.values(axis) if axis in self._words.axes else ()
         strange = [value for value in values if isinstance(value, (str, bool)) or value <= 1]
         if strange:
-            self._mistakes.add(place, f"expected an axis of numbers above 1, found {axis} with {strange[0]!r}")
+            self._mistakes.add(
+                place, f"expected an axis of numbers above 1, found {axis} with {strange[0]!r}"
+            )
 
     def gated(self, gated: GateMetric, place: Place) -> None:
         self._metric(gated.metric, (*place, "metric"))

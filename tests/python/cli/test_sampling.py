@@ -64,6 +64,19 @@ def test_the_engine_is_listed_and_describes_itself(sampling: Checkout) -> None:
     assert "filter_false_positives" in described.out
 
 
+def test_a_plan_shows_the_memory_that_runs_need_and_refuses_more_than_the_cap(sampling: Checkout) -> None:
+    plan = sampling.kvdyno("plan", "sampling", "--json")
+    assert plan.status == 0, plan.err
+    records = 640000 // 64
+    assert 24 * records < plan.json["memory_bytes"] < 24 * records + (16 << 20)
+    assert "memory: a run needs up to about" in sampling.kvdyno("plan", "sampling").out
+    sampling.experiment("large", TINY.replace("640000", "500000000"))
+    refused = sampling.kvdyno("plan", "large")
+    assert refused.status != 0
+    assert "needs about" in refused.err and "raise cap" in refused.err
+    assert sampling.kvdyno("plan", "large", "--uncapped").status == 0
+
+
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
