@@ -113,8 +113,8 @@ class BuildIdentity(Frozen):
 
 
 class Cost(Frozen):
-    """A part of what a run costs: `amount` (bytes at the peak, or seconds) times the product of the properties
-    and options that `times` names, where options have the values of `where`.
+    """A part of what a run costs: `amount` (bytes at the peak, or seconds) times the product of the
+    properties and options that `times` names, where options have the values of `where`.
     """
 
     of: Literal["memory", "time"]

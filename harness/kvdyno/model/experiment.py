@@ -108,8 +108,8 @@ class DeviceLimits(Frozen):
 class DerivedMetric(Frozen):
     """A metric made of others of the same run and phase: the sum of some, over the sum of some others.
 
-    Without `over` it is the sum itself, in the unit of its terms. `over_log` names an axis by the logarithm of
-    whose value (base 10) it is divided as well. `meaning` is for the report's definitions.
+    Without `over` it is the sum itself, in the unit of its terms. `over_log` names an axis; the metric is
+    divided by the logarithm (base 10) of its value as well. `meaning` is for the report's definitions.
     """
 
     id: str

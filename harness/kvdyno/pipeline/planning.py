@@ -61,8 +61,8 @@ def plan_with(project: Project, request: Request, *, engines: Mapping[str, Engin
 
 
 def demand_memory(whole: Plan, *, uncapped: bool) -> None:
-    """Raise SpecError if a driver expects to need more than its cap, HostError if this machine has less memory
-    than the plan's cap; neither if nothing is capped.
+    """Raise SpecError if a driver expects to need more than its cap, HostError if this machine has less
+    memory than the plan's cap; neither if nothing is capped.
     """
     if not uncapped:
         _demand_room(whole)
