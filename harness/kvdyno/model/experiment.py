@@ -146,11 +146,20 @@ class Overlay(Frozen):
         return frozenset(each.engine for each in self.values)
 
 
+class Against(Frozen):
+    """The cost of the other operation of a mix. `mix` names the shares: "queries per update"."""
+
+    metric: str
+    phase: str = "run"
+    mix: str
+
+
 class FigureSpec(Frozen):
     """One figure: a kind from `plots/` bound to a metric and to axes of the grid.
 
     With `ratio_to`, paired ratios to that engine. `published` is the key of numbers to show beside, as
-    "evendb/log-limit".
+    "evendb/log-limit". `against` is for kinds that draw choices between mixes: the metric is then the cost of
+    the one operation, `against` that of the other.
     """
 
     id: str
@@ -165,6 +174,7 @@ class FigureSpec(Frozen):
     options: Mapping[str, Any] = Field(default_factory=dict)
     ratio_to: str | None = None
     published: str | None = None
+    against: Against | None = None
 
 
 class TableSpec(Frozen):

@@ -15,7 +15,7 @@ from kvdyno.model.engine import Engine
 from kvdyno.model.experiment import Experiment
 from kvdyno.spec import load_experiment
 
-KINDS = {"percentiles": "percentiles", "timeseries": "series", "timeline": "timeline"}
+KINDS = {"percentiles": "percentiles", "timeseries": "series", "timeline": "timeline", "choice": "choice"}
 
 
 def catalog(**counters: tuple[str, ...] | None) -> dict[str, Engine]:
@@ -111,3 +111,30 @@ def test_a_derived_metric_is_one_for_figures_tables_and_claims(tmp_path: Path) -
 def test_a_derived_metric_that_is_wrong(tmp_path: Path, change: tuple[str, str], message: str) -> None:
     with pytest.raises(SpecError, match=re.escape(message)):
         load(tmp_path, DERIVED.replace(*change))
+
+
+CHOICE = """figures: [{id: f, kind: choice, x: workload, metric: read.latency.mean,
+  against: {metric: throughput, mix: reads per update}}]
+"""
+
+
+def test_a_choice_between_mixes_has_two_costs(tmp_path: Path) -> None:
+    (figure,) = load(tmp_path, CHOICE).figures
+    assert figure.against is not None
+    assert (figure.against.metric, figure.against.phase) == ("throughput", "run")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("against: {metric: throughput, mix: reads per update}", "title: x"), "choice: expected against"),
+        (("metric: throughput", "metric: throughputs"), "did you mean 'throughput'?"),
+        (("mix: reads", "phase: measured, mix: reads"), "did you mean 'measure'?"),
+        (("kind: choice", "kind: bars"), "against: expected one of the kinds choice, found bars"),
+        ((", mix: reads per update", ""), "mix"),
+    ],
+)
+def test_a_choice_that_is_wrong(tmp_path: Path, change: tuple[str, str], message: str) -> None:
+    assert change[0] in CHOICE
+    with pytest.raises(SpecError, match=re.escape(message)):
+        load(tmp_path, CHOICE.replace(*change))
