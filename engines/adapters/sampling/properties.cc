@@ -18,6 +18,11 @@ SamplerProperties::SamplerProperties(std::string engine_name, OptionTable* engin
   table_.Choice("weights", &s.weights, {"unit", "pareto-2.5", "pareto-1.2", "giant"},
                 {.effect = "Every weight 1; Pareto with that exponent; or 1, and one record that "
                            "weighs as much as all others."});
+  table_.Text(
+      "records.file", &s.records_file,
+      {.effect = "A CSV file with columns key, value and weight, whose first `records` rows "
+                 "are inserted instead of drawn ones; empty: none. `kvdyno records` makes "
+                 "one of a Parquet file."});
   table_.Integer("seed", &s.seed,
                  {.effect = "Same seed: same records, deletes and queries in the same order."});
   table_.Real("load.share", &s.load_share,

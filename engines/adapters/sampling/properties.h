@@ -15,6 +15,7 @@ struct Settings : CommonSettings {
   // Data.
   int64_t records = 1'000'000;
   std::string weights = "pareto-1.2";
+  std::string records_file;
   int64_t seed = 1;
 
   // Updates.

@@ -39,9 +39,9 @@ Run::Run(const Settings& settings, SamplingEngine* engine, StopSignal* stop)
 
 void Run::Execute(Outcome* outcome) {
   outcome_ = outcome;
-  data_ = Data::Draw(settings_);
   const OpenContext context = {settings_.data_dir, settings_.memory_cap, false};
-  outcome->error = engine_->Open(context);
+  outcome->error = Data::Draw(settings_, &data_);
+  if (outcome->error.ok()) outcome->error = engine_->Open(context);
   if (!outcome->error.ok()) return;
   engine_->Note();
   if (Status status = Prepare(); !status.ok()) {

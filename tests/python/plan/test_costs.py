@@ -54,6 +54,22 @@ def test_a_driver_that_describes_no_costs_has_no_memory() -> None:
     assert point_of(TEXT).expected_memory_bytes == 0
 
 
+def test_a_changed_file_of_records_is_another_point(tmp_path: Path) -> None:
+    known = dict(engines.catalog())
+    described = known["rocksdb"].description
+    named = engines.option("records.file", "text", "")
+    description = described.model_copy(update={"properties": (*described.properties, named)})
+    known["rocksdb"] = replace(known["rocksdb"], description=description)
+    file = tmp_path / "records.csv"
+    text = TEXT.replace("fieldlength: 800}", f"fieldlength: 800, records.file: {file}}}")
+    missing = point_of(text, catalog=known).identity
+    file.write_text("key,value,weight\n1,1,1\n")
+    whole = point_of(text, catalog=known).identity
+    assert point_of(text, catalog=known).identity == whole != missing
+    file.write_text("key,value,weight\n1,1,1\n2,2,2\n")
+    assert point_of(text, catalog=known).identity != whole
+
+
 SAMPLING = """\
 title: A test
 engines:
