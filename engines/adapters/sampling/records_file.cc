@@ -59,7 +59,7 @@ Status RecordsFile::Find(std::string_view name, Column column) {
   const auto found = std::find(fields_.begin(), fields_.end(), name);
   if (found == fields_.end()) {
     return Status::InvalidArgument(place() + ": expected a column " + std::string(name) + ", got " +
-                                   text_.substr(0, 200) + "; `kvdyno records` names columns anew");
+                                   text_.substr(0, 200) + "; `kvdyno records` renames columns");
   }
   places_[column] = static_cast<size_t>(found - fields_.begin());
   return Status::Ok();

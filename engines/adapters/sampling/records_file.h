@@ -24,7 +24,7 @@ class RecordsFile {
   // whose key or value is no whole number below 2^64, or whose weight is not from 0 to kMaxWeight.
   Status Next(sampling::Record* record, bool* ended);
 
-  // Of the row that was read last, for messages.
+  // File and line of the row that was read last, for messages.
   std::string place() const { return path_ + ":" + std::to_string(line_); }
 
  private:
