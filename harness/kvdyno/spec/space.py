@@ -42,9 +42,9 @@ class DimensionForm(Form):
 
 
 class SpaceForm(Form):
-    """An adapter's tuning.yaml. `memory` is the share of the cap that marked options may take together."""
+    """An adapter's tuning.yaml. `memory` is the share of the cap that marked options may take."""
 
-    memory: Annotated[float, Field(gt=0, le=1)] = 1
+    memory: Annotated[float, Field(gt=0, le=1)]
     options: Annotated[Mapping[str, DimensionForm], Field(min_length=1)]
 
 
