@@ -12,7 +12,10 @@ the form of each (a literal: experiments are checked without importing it), `TAB
 - "series": the binding's columns, `run` (what one line belongs to), `elapsed` (s), `value`;
 - "timeline": the binding's columns, `layer` ("value", or the kind of an event), `elapsed` (s since the phase
   began; of an event its begin), `value`, `duration` (s), `state`, `cause`, `detail`, and `status` ("ok", or
-  why a run has no value). The rows of a panel come from one run.
+  why a run has no value). The rows of a panel come from one run;
+- "choice": one row per place and mix of two operations: the binding's columns, of which the series is the
+  cheapest contender, `label` (its name), `mix` (operations of the first kind for one of the second), `value`
+  (how many times as much the next contender costs) and `decided`.
 
 Figures compute no statistics. Equal tables give equal bytes (`save`).
 """
@@ -47,7 +50,7 @@ __all__ = [
     "save_pdf",
 ]
 
-TableKind = Literal["estimates", "percentiles", "series", "timeline"]
+TableKind = Literal["estimates", "percentiles", "series", "timeline", "choice"]
 
 
 @dataclass(frozen=True)

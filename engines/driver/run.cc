@@ -2,8 +2,6 @@
 // threads only inside WorkPhase.
 #include "run.h"
 
-#include <sys/prctl.h>
-
 #include <cstdio>
 #include <span>
 #include <thread>
@@ -88,8 +86,7 @@ Status Run::MakeClients() {
     clients_.push_back(std::move(client));
   }
   crew_ = std::make_unique<Crew>(count);
-  // Open loop: sleeping clients wake up when they mean to, not up to 50 microseconds later.
-  if (workload_.Shape().paced) crew_->Run([](uint64_t) { prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0); });
+  if (workload_.Shape().paced) crew_->Run([](uint64_t) { WakeUpPrecisely(); });
   if (Status status = MakeProbe(); !status.ok()) return status;
   if (Status status = MakeBackground(); !status.ok()) return status;
   return MakeObserver(std::move(recorders));
@@ -97,10 +94,15 @@ Status Run::MakeClients() {
 
 Status Run::MakeProbe() {
   if (settings_.probe_interval <= 0) return Status::Ok();
-  std::unique_ptr<Session> session = adapter_->NewSession();
+  const std::shared_ptr<Session> session = adapter_->NewSession();
   if (session == nullptr) return Status::Internal("probe: the engine returned no session");
+  const auto write = [session, writes = 0]() mutable {
+    const Status status = session->Put(Probe::kKey, std::to_string(++writes));
+    if (status.ok()) return status;
+    return Status(status.code(), "'" + std::string(Probe::kKey) + "': " + status.message());
+  };
   const Probe::Pace pace = {settings_.probe_interval, settings_.probe_threshold};
-  probe_ = std::make_unique<Probe>(std::move(session), pace, &sampler_.own_events(), stop_);
+  probe_ = std::make_unique<Probe>(write, pace, &sampler_.own_events(), stop_);
   return Status::Ok();
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace kvdyno::sampler {
 namespace {
@@ -40,15 +41,38 @@ uint64_t LeastBytes(const Settings& settings) {
          static_cast<uint64_t>(static_cast<double>(records) * left) * sizeof(sampling::Record);
 }
 
-Data Data::Draw(const Settings& settings) {
-  Data data;
+Status Data::Draw(const Settings& settings, Data* data) {
   Random random(Mix(static_cast<uint64_t>(settings.seed)));
-  data.DrawUpdates(settings, &random);
-  data.DrawRanges(settings, &random);
-  return data;
+  if (Status s = data->DrawUpdates(settings, &random); !s.ok()) return s;
+  if (!settings.records_file.empty()) {
+    if (Status s = data->CheckPairs(settings.records_file); !s.ok()) return s;
+  }
+  data->DrawRanges(settings, &random);
+  return Status::Ok();
 }
 
-void Data::DrawUpdates(const Settings& settings, Random* random) {
+Status Data::AddRecord(const Settings& settings, uint64_t number, RecordsFile* file,
+                       Random* random) {
+  sampling::Record& record = updates_.emplace_back();
+  if (settings.records_file.empty()) {
+    record.key = DrawKey(random);
+    record.value = number;
+    record.weight = DrawWeight(settings, number, random);
+    return Status::Ok();
+  }
+  bool ended = false;
+  if (Status s = file->Next(&record, &ended); !s.ok()) return s;
+  if (!ended) return Status::Ok();
+  return Status::InvalidArgument("records: expected at most the rows of " + settings.records_file +
+                                 ", " + std::to_string(number) + ", got " +
+                                 std::to_string(settings.records));
+}
+
+Status Data::DrawUpdates(const Settings& settings, Random* random) {
+  RecordsFile file;
+  if (!settings.records_file.empty()) {
+    if (Status s = RecordsFile::Open(settings.records_file, &file); !s.ok()) return s;
+  }
   const auto records = static_cast<uint64_t>(settings.records);
   const double loaded = std::ceil(settings.load_share * static_cast<double>(records));
   loaded_ = std::min(records, static_cast<uint64_t>(loaded));
@@ -65,15 +89,32 @@ void Data::DrawUpdates(const Settings& settings, Random* random) {
       continue;
     }
     live.push_back(static_cast<uint32_t>(updates_.size()));
-    const uint64_t key = DrawKey(random);
-    updates_.push_back({key, inserted, DrawWeight(settings, inserted, random)});
+    if (Status s = AddRecord(settings, inserted, &file, random); !s.ok()) return s;
     ++inserted;
   }
+  return Status::Ok();
 }
 
+Status Data::CheckPairs(const std::string& path) const {
+  std::vector<std::pair<uint64_t, uint64_t>> pairs;
+  for (const sampling::Record& update : updates_) {
+    if (!Deletes(update)) pairs.emplace_back(update.key, update.value);
+  }
+  std::sort(pairs.begin(), pairs.end());
+  const auto twice = std::adjacent_find(pairs.begin(), pairs.end());
+  if (twice == pairs.end()) return Status::Ok();
+  return Status::InvalidArgument(path + ": expected each pair of key and value once, got " +
+                                 std::to_string(twice->first) + ", " +
+                                 std::to_string(twice->second) + " twice");
+}
+
+// Quantiles of the keys that are inserted.
 void Data::DrawRanges(const Settings& settings, Random* random) {
   if (settings.range_share >= 1) return;
-  for (size_t i = 0; i <= kQuantiles; ++i) quantiles_.push_back(DrawKey(random));
+  while (quantiles_.size() <= kQuantiles) {
+    const sampling::Record& update = updates_[random->Below(updates_.size())];
+    if (!Deletes(update)) quantiles_.push_back(update.key);
+  }
   std::sort(quantiles_.begin(), quantiles_.end());
   range_quantiles_ = static_cast<size_t>(settings.range_share * kQuantiles);
 }

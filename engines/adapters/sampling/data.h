@@ -6,7 +6,9 @@
 #include <span>
 #include <vector>
 
+#include "kvdyno/base/status.h"
 #include "properties.h"
+#include "records_file.h"
 #include "sampling/record.h"
 #include "sampling/sampler.h"
 
@@ -18,8 +20,9 @@ uint64_t LeastBytes(const Settings& settings);
 class Data {
  public:
   // Keys are latitudes from a mixture of twelve normal distributions, as (latitude + 180) * 10^7; values number the
-  // records. A delete takes a random live record.
-  static Data Draw(const Settings& settings);
+  // records. With a file, records are its rows in their order. A delete takes a random live record.
+  // InvalidArgument names what is wrong with the file.
+  static Status Draw(const Settings& settings, Data* data);
 
   // A delete has a negative weight.
   static bool Deletes(const sampling::Record& update) { return update.weight < 0; }
@@ -30,7 +33,11 @@ class Data {
   sampling::Query NextQuery(Random* random) const;
 
  private:
-  void DrawUpdates(const Settings& settings, Random* random);
+  // Appends record `number` of them all.
+  Status AddRecord(const Settings& settings, uint64_t number, RecordsFile* file, Random* random);
+  Status DrawUpdates(const Settings& settings, Random* random);
+  // Keys and values identify records.
+  Status CheckPairs(const std::string& path) const;
   void DrawRanges(const Settings& settings, Random* random);
 
   std::vector<sampling::Record> updates_;

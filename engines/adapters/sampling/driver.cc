@@ -15,10 +15,38 @@
 namespace kvdyno::sampler {
 namespace {
 
+// Measured, as the peak of the process's memory and the time of its phases. A merge holds its
+// result beside its sources, which may be the whole index.
+std::vector<Cost> Costs() {
+  std::vector<Cost> costs = {
+      {"memory", 8e6, {}},
+      {"memory", 36, {"records"}},                  // inserts, and places of live records
+      {"memory", 48, {"records", "delete.share"}},  // deletes
+      {"memory", 2 * 24, {"records"}, {{"sampler", "index"}}},
+      {"memory", 2 * 100, {"buffer_records"}, {{"sampler", "index"}}},
+      {"memory", 2 * 16, {"records"}, {{"sampler", "index"}, {"structure", "weighted-set"}}},
+      {"memory", 2 * 26, {"records"}, {{"sampler", "index"}, {"structure", "weighted-range"}}},
+      {"memory",
+       2 * 48,
+       {"records", "delete.share"},
+       {{"sampler", "index"}, {"deletes", "tombstones"}}},
+      {"time", 1.5e-6, {"records"}},
+      {"time", 3e-7, {"queries", "k"}},
+      {"time", 1e-8, {"queries", "records"}, {{"sampler", "reservoir"}}},
+  };
+  const std::map<std::string, double> baselines = {
+      {"static-alias", 110}, {"fenwick-tree", 110}, {"aggregate-tree", 60}, {"reservoir", 90}};
+  for (const auto& [sampler, bytes] : baselines) {
+    costs.push_back({"memory", bytes, {"records"}, {{"sampler", sampler}}});
+  }
+  return costs;
+}
+
 const DriverFacts kFacts = {
     .name = "sampling",
     .phases = {"load", "update", "settle", "run", "sample"},
-    .operations = {Operation::kInsert, Operation::kDelete, Operation::kSample}};
+    .operations = {Operation::kInsert, Operation::kDelete, Operation::kSample},
+    .costs = Costs()};
 
 const Usage kUsage = {.purpose =
                           "inserts weighted records, deletes some, samples the rest, and "
@@ -49,7 +77,10 @@ int DriverMain(int argc, char** argv) {
   }
   const Settings& settings = properties.settings();
   status = settings.Check(name);
-  if (status.ok()) status = engine.CheckThreads(settings.thread_count, settings.update_samplers);
+  if (status.ok()) {
+    status = engine.CheckThreads(settings.thread_count, settings.update_samplers,
+                                 settings.probe_interval > 0);
+  }
   if (status.ok()) status = CheckPlaces(settings);
   if (status.ok()) status = CheckProgressDescriptor(settings.progress_fd);
   if (!status.ok()) return Complain(name, status, kWrongUsage);

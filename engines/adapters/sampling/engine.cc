@@ -79,12 +79,13 @@ std::optional<Durability> SamplingEngine::durability(bool /*sync*/) const {
   return Durability{.note = "held in memory alone"};
 }
 
-Status SamplingEngine::CheckThreads(int64_t threads, int64_t update_samplers) const {
-  if (settings_.sampler == "index" || (threads == 1 && update_samplers == 0)) return Status::Ok();
+Status SamplingEngine::CheckThreads(int64_t threads, int64_t update_samplers, bool probes) const {
+  if (settings_.sampler == "index") return Status::Ok();
+  if (threads == 1 && update_samplers == 0 && !probes) return Status::Ok();
   return Status::InvalidArgument(
-      "threadcount: expected 1, and update.samplers 0, for the baseline " + settings_.sampler +
-      ", which serves one thread at a time; got " + std::to_string(threads) + " and " +
-      std::to_string(update_samplers));
+      "threadcount: expected 1, update.samplers 0 and no probe.interval for the baseline " +
+      settings_.sampler + ", which serves one thread at a time; got " + std::to_string(threads) +
+      ", " + std::to_string(update_samplers) + " and " + (probes ? "a probe" : "no probe"));
 }
 
 Status SamplingEngine::Open(const OpenContext& /*context*/) {

@@ -27,8 +27,9 @@ class SamplingEngine final : public Engine {
   std::optional<Durability> durability(bool /*sync*/) const override;
   OptionTable& options() override { return table_; }
 
-  // InvalidArgument when a baseline is asked to serve several threads.
-  Status CheckThreads(int64_t threads, int64_t update_samplers) const;
+  // InvalidArgument when a baseline is asked to serve several threads: those of phase sample,
+  // samplers beside the writer, a probe.
+  Status CheckThreads(int64_t threads, int64_t update_samplers, bool probes) const;
 
   Status Open(const OpenContext& context) override;
   bool can_settle() const override { return settings_.sampler == "index"; }

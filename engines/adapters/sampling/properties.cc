@@ -18,6 +18,11 @@ SamplerProperties::SamplerProperties(std::string engine_name, OptionTable* engin
   table_.Choice("weights", &s.weights, {"unit", "pareto-2.5", "pareto-1.2", "giant"},
                 {.effect = "Every weight 1; Pareto with that exponent; or 1, and one record that "
                            "weighs as much as all others."});
+  table_.Text(
+      "records.file", &s.records_file,
+      {.effect = "A CSV file with columns key, value and weight, whose first `records` rows "
+                 "are inserted instead of drawn ones; empty: none. `kvdyno records` makes "
+                 "one of a Parquet file."});
   table_.Integer("seed", &s.seed,
                  {.effect = "Same seed: same records, deletes and queries in the same order."});
   table_.Real("load.share", &s.load_share,
@@ -41,7 +46,37 @@ SamplerProperties::SamplerProperties(std::string engine_name, OptionTable* engin
                          "each query takes another stretch. 1: all.",
                .min = 0.001,
                .max = 1});
+  DescribeLoop();
   DescribeCommon(&s);
+}
+
+void SamplerProperties::DescribeLoop() {
+  Settings& s = settings_;
+  table_.Real(
+      "update.target", &s.update_target,
+      {.effect = "Inserts and deletes a second that phase update starts (open loop): latency "
+                 "then counts from the intended start. 0: each begins when the last has "
+                 "ended (closed loop)."});
+  table_.Real(
+      "target", &s.target,
+      {.effect = "Queries a second that all sampling threads together start (open loop), in "
+                 "phase sample and beside the writer. 0: closed loop."});
+  table_.Choice("arrivals", &s.arrivals, {"constant", "poisson"},
+                {.effect = "Open loop: evenly spaced or random intended starts."});
+  table_.Seconds(
+      "probe.interval", &s.probe_interval,
+      {.effect = "An extra thread draws one sample once per interval while clients work, "
+                 "and reports draws that took longer than probe.threshold; 0: none. "
+                 "The index only.",
+       .max = 3600});
+  table_.Seconds("probe.threshold", &s.probe_threshold,
+                 {.effect = "See probe.interval.", .min = 1e-6, .max = 3600});
+}
+
+ArrivalSpec Settings::Arriving(double operations_per_second, int64_t threads) const {
+  return {.poisson = arrivals == "poisson",
+          .operations_per_second = operations_per_second,
+          .thread_count = static_cast<uint64_t>(threads)};
 }
 
 Status Settings::Check(const std::string& engine_name) const {

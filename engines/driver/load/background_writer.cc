@@ -1,13 +1,12 @@
 // The background writer's thread. Its pace is an open loop: after a stall it catches up.
 #include "load/background_writer.h"
 
-#include <sys/prctl.h>
-
 #include <string_view>
 #include <utility>
 
 #include "kvdyno/base/clock.h"
 #include "load/client.h"
+#include "load/pacer.h"
 #include "load/sleep.h"
 
 namespace kvdyno {
@@ -48,7 +47,7 @@ std::shared_ptr<const BackgroundWrites> BackgroundWriter::End() {
 }
 
 void BackgroundWriter::Work(const std::stop_token& stopped) {
-  prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
+  WakeUpPrecisely();
   const uint64_t start = NowNs();
   const double ns_per_byte = 1e9 / static_cast<double>(workload_.settings().background_write_rate);
   for (uint64_t intended = start; SleepUntil(intended, stopped);) {

@@ -4,9 +4,7 @@
 #include "load/client.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <thread>
 #include <utility>
 
 #include "load/kill.h"
@@ -71,17 +69,17 @@ Client::Client(const Workload& workload, uint64_t number, std::unique_ptr<Sessio
       sequence_(FirstSequence(number) + (workload.settings().reopens() ? kReopenedSequence : 0)),
       rows_(workload, new_keys->stored()),
       batch_(workload),
+      pacer_(clock, stop),
       key_buffer_(workload.keys().max_size()),
       recorder_(workload.Shape()) {}
 
 // A load and ageing draw from the data's seed, and leave the mix's draws alone.
 void Client::Work(Stream stream, PhaseWork* work) {
   bytes_share_ = 0;
-  unstarted_until_ns_ = 0;
   curve_.Reset();
   booked_ = 0;
   step_begin_ns_ = 0;
-  next_mark_ns_ = std::min(work->deadline_ns, work->start_ns + curve_.StepEnd(0));
+  next_mark_ns_ = std::min<uint64_t>(work->deadline_ns, work->start_ns + curve_.StepEnd(0));
   update_reads_ = stream == Stream::kMix && workload_.settings().update_mode == "readmodifywrite";
   const bool paced = workload_.paced(stream);
   if (stream == Stream::kMix) {
@@ -99,14 +97,11 @@ void Client::Work(Stream stream, PhaseWork* work) {
 template <Stream kStream, bool kPaced>
 void Client::Loop(PhaseWork* work) {
   if constexpr (kPaced) {
-    if (Status s = workload_.MakeArrivals(kStream, number_, &arrivals_); !s.ok()) {
-      return stop_->Fail({std::move(s)});
-    }
+    const ArrivalSpec spec = workload_.ClientArrivals(kStream, number_);
+    if (Status s = pacer_.Begin(spec, work->start_ns); !s.ok()) return stop_->Fail({std::move(s)});
   }
   const bool all_dealt = UntilEnd<kStream, kPaced>(work);
-  if (kPaced && !all_dealt) {
-    unstarted_until_ns_ = std::min(clock_.NowNs(), work->deadline_ns) - work->start_ns;
-  }
+  if (kPaced && !all_dealt) pacer_.EndAt(std::min<uint64_t>(clock_.NowNs(), work->deadline_ns));
 }
 
 template <Stream kStream, bool kPaced>
@@ -121,9 +116,9 @@ bool Client::UntilEnd(PhaseWork* work) {
       if (stop_->requested()) return false;
       uint64_t intended = 0;
       if constexpr (kPaced) {
-        intended = work->start_ns + arrivals_.NextNs(random_);
+        intended = pacer_.Next(random_);
         // Before preparing: an insert that has taken its key number must not be abandoned.
-        if (!WaitUntil(intended, work->deadline_ns)) return false;
+        if (!pacer_.WaitUntil(intended, work->deadline_ns)) return false;
       }
       if constexpr (kStream == Stream::kLoad) {
         request_.operation = Operation::kInsert;
@@ -171,42 +166,21 @@ bool Client::PassMark(uint64_t end_ns, uint64_t ended, const PhaseWork& work) {
   curve_.Add(step_begin_ns_, ended - booked_);
   booked_ = ended;
   step_begin_ns_ = end_ns - work.start_ns;
-  next_mark_ns_ = std::min(work.deadline_ns, work.start_ns + curve_.StepEnd(step_begin_ns_));
+  next_mark_ns_ =
+      std::min<uint64_t>(work.deadline_ns, work.start_ns + curve_.StepEnd(step_begin_ns_));
   return end_ns < work.deadline_ns;
 }
 
-// Some of very many stand for the others, so that this takes no longer than a moment.
 void Client::BookUnstarted(Stream stream) {
-  constexpr uint64_t kBookedMax = uint64_t{1} << 20;
-  const uint64_t until = std::exchange(unstarted_until_ns_, 0);
-  if (until == 0) return;
-  const uint64_t weight = arrivals_.CountBefore(until) / kBookedMax + 1;
-  arrivals_.ThinOut(weight);
   Random random = random_;  // a copy: the next phase draws what it would have drawn
   Tally& tally = recorder_.Active();
-  for (uint64_t at = arrivals_.NextNs(random); at < until; at = arrivals_.NextNs(random)) {
+  pacer_.BookUnstarted(random, [&](uint64_t waited_ns, uint64_t weight) {
     const Operation operation =
         stream == Stream::kLoad ? Operation::kInsert : operations_.Next(random);
     OperationTally& mine = *tally.of(operation);
-    mine.latency.Record(until - at, weight);
+    mine.latency.Record(waited_ns, weight);
     mine.unstarted += weight;
-  }
-}
-
-// Sleeps until shortly before, in pieces short enough to notice that the run stops, then spins:
-// waking up takes tens of microseconds, which would count as latency. Spinning takes a CPU from
-// the engine, so it is kept shorter than a scheduler's tick. False: the phase is over.
-bool Client::WaitUntil(uint64_t intended_ns, uint64_t deadline_ns) const {
-  constexpr uint64_t kPieceNs = 50'000'000;
-  constexpr uint64_t kSpinNs = 50'000;
-  const uint64_t until = std::min(intended_ns, deadline_ns);
-  for (uint64_t now = clock_.NowNs(); now < until; now = clock_.NowNs()) {
-    if (stop_->requested()) return false;
-    if (until - now <= kSpinNs) continue;
-    const uint64_t pause = std::min(until - now - kSpinNs, kPieceNs);
-    std::this_thread::sleep_for(std::chrono::nanoseconds(pause));
-  }
-  return intended_ns < deadline_ns;
+  });
 }
 
 void Client::Prepare(Operation operation) {

@@ -6,6 +6,7 @@
 // Threads: Work runs on the client's thread; `recorder` is shared with one observer.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -18,6 +19,7 @@
 #include "load/budget.h"
 #include "load/key_batch.h"
 #include "load/key_sequence.h"
+#include "load/pacer.h"
 #include "load/scan_rows.h"
 #include "load/stop_signal.h"
 #include "load/workload.h"
@@ -39,10 +41,10 @@ struct PhaseWork {
   PhaseWork(const Limits& limits, uint64_t client_count, bool paced, const FastClock& clock);
 
   Budget budget;
-  const uint64_t start_ns;     // of the fast clock
-  const uint64_t deadline_ns;  // UINT64_MAX: none
-  const bool counts_bytes;     // written bytes are limited
-  const uint64_t kill_at;      // the process is killed when so many operations are dealt
+  const uint64_t start_ns;                  // of the fast clock
+  const std::atomic<uint64_t> deadline_ns;  // UINT64_MAX: none
+  const bool counts_bytes;                  // written bytes are limited
+  const uint64_t kill_at;  // the process is killed when so many operations are dealt
 };
 
 class alignas(kCacheLine) Client {
@@ -91,7 +93,6 @@ class alignas(kCacheLine) Client {
   // Enters the operations that ended before the mark in the curve, and sets the next mark. False:
   // the phase is over. `ended`: operations before the one that ended now.
   bool PassMark(uint64_t end_ns, uint64_t ended, const PhaseWork& work);
-  bool WaitUntil(uint64_t intended_ns, uint64_t deadline_ns) const;
 
   void Prepare(Operation operation);
   void PrepareWrite(uint64_t index, uint64_t sequence);
@@ -133,8 +134,7 @@ class alignas(kCacheLine) Client {
   uint64_t step_begin_ns_ = 0;  // the last mark passed, since the phase's start
   uint64_t booked_ = 0;         // operations in the curve
 
-  Arrivals arrivals_;
-  uint64_t unstarted_until_ns_ = 0;  // of the phase; 0: all that was dealt was started
+  Pacer pacer_;
 
   Request request_;
   std::vector<char> key_buffer_;

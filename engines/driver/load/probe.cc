@@ -1,4 +1,4 @@
-// The probe's thread. It sleeps between writes and never spins: it must not take a CPU from what is
+// The probe's thread. It sleeps between calls and never spins: it must not take a CPU from what is
 // measured, and what it looks for lasts longer than waking up.
 #include "load/probe.h"
 
@@ -16,8 +16,8 @@ uint64_t Nanoseconds(double seconds) { return static_cast<uint64_t>(std::llround
 
 }  // namespace
 
-Probe::Probe(std::unique_ptr<Session> session, const Pace& pace, EventLog* events, StopSignal* stop)
-    : session_(std::move(session)),
+Probe::Probe(std::function<Status()> call, const Pace& pace, EventLog* events, StopSignal* stop)
+    : call_(std::move(call)),
       interval_ns_(Nanoseconds(pace.interval)),
       threshold_ns_(Nanoseconds(pace.threshold)),
       events_(events),
@@ -38,18 +38,17 @@ void Probe::Work(const std::stop_token& stopped) {
   uint64_t intended = NowNs() + interval_ns_;
   while (SleepUntil(intended, stopped)) {
     uint64_t end = 0;
-    if (!Write(intended, &end)) return;
+    if (!Call(intended, &end)) return;
     for (; intended <= end; intended += interval_ns_) latencies_->Record(end - intended);
   }
 }
 
-bool Probe::Write(uint64_t intended_ns, uint64_t* end_ns) {
-  const std::string value = std::to_string(++writes_);
+bool Probe::Call(uint64_t intended_ns, uint64_t* end_ns) {
   const uint64_t start_ns = NowNs();
-  const Status status = session_->Put(kKey, value);
+  const Status status = call_();
   *end_ns = NowNs();
   if (!status.ok()) {
-    stop_->Fail({Status(status.code(), "probe '" + std::string(kKey) + "': " + status.message())});
+    stop_->Fail({Status(status.code(), "probe " + status.message())});
     return false;
   }
   // The call alone decides: a thread that wakes up late is no stall.

@@ -105,7 +105,8 @@ Status Workload::Make(const Settings& settings, std::unique_ptr<Workload>* workl
   for (const Stream stream : {Stream::kLoad, Stream::kMix}) {
     if (!(*workload)->paced(stream)) continue;
     Arrivals trial;
-    if (Status s = (*workload)->MakeArrivals(stream, 0, &trial); !s.ok()) return s;
+    const ArrivalSpec spec = (*workload)->ClientArrivals(stream, 0);
+    if (Status s = Arrivals::Make(spec, &trial); !s.ok()) return s;
   }
   std::unique_ptr<KeyChooser> trial;
   const std::atomic<uint64_t> key_count{static_cast<uint64_t>(settings.record_count)};
@@ -195,10 +196,10 @@ Status Workload::MakeChooser(uint64_t client, const std::atomic<uint64_t>& key_c
   return MakeKeyChooser(spec, chooser);
 }
 
-Status Workload::MakeArrivals(Stream stream, uint64_t client, Arrivals* arrivals) const {
+ArrivalSpec Workload::ClientArrivals(Stream stream, uint64_t client) const {
   ArrivalSpec spec = ArrivalsOf(stream);
   spec.thread = client;
-  return Arrivals::Make(spec, arrivals);
+  return spec;
 }
 
 }  // namespace kvdyno

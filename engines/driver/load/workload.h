@@ -70,7 +70,8 @@ class Workload {
 
   Status MakeChooser(uint64_t client, const std::atomic<uint64_t>& key_count,
                      std::unique_ptr<KeyChooser>* chooser) const;
-  Status MakeArrivals(Stream stream, uint64_t client, Arrivals* arrivals) const;
+  // When a client starts the operations of a stream that is paced.
+  ArrivalSpec ClientArrivals(Stream stream, uint64_t client) const;
 
   const Settings& settings() const { return settings_; }
   const KeyFormat& keys() const { return keys_; }

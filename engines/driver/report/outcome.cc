@@ -95,6 +95,12 @@ Json OptionJson(const OptionDescriptor& option) {
   return json;
 }
 
+Json CostJson(const Cost& cost) {
+  Json json = {{"of", cost.of}, {"amount", cost.amount}, {"times", cost.times}};
+  if (!cost.where.empty()) json["where"] = cost.where;
+  return json;
+}
+
 Json OptionsJson(const std::vector<OptionDescriptor>& options) {
   Json json = Json::array();
   for (const OptionDescriptor& option : options) json.push_back(OptionJson(option));
@@ -156,6 +162,7 @@ std::string DescribeJson(const DriverFacts& driver, const Properties& properties
     json["operations"].push_back(OperationName(operation));
   }
   if (driver.skips_log) json["skips_log"] = true;
+  for (const Cost& cost : driver.costs) json["costs"].push_back(CostJson(cost));
   return Dump(json);
 }
 

@@ -33,6 +33,15 @@ struct Outcome {
   std::string events;      // file name; empty: none
 };
 
+// A part of what a run costs: `amount` times the product of properties and options. It counts where
+// the options named in `where` have those values. Plans add up what they know before a run.
+struct Cost {
+  std::string of;  // "memory" (bytes at the peak) or "time" (seconds)
+  double amount = 0;
+  std::vector<std::string> times;
+  std::map<std::string, std::string> where = {};
+};
+
 // What a driver is, whatever engine it drives.
 struct DriverFacts {
   std::string name;
@@ -40,6 +49,7 @@ struct DriverFacts {
   std::vector<Operation> operations;
   bool log = true;         // this run's writes go to the engine's log
   bool skips_log = false;  // the driver can make a run without
+  std::vector<Cost> costs = {};
 };
 
 // outcome.json (kvdyno.outcome/1).

@@ -21,6 +21,7 @@ from kvdyno.model.record import Record
 from kvdyno.model.results import Analysis, Caution
 
 from . import cautions, design, facts, libraries
+from .choice import choices
 from .claims import judge_claims
 from .committed import analyse_metrics
 from .compare import compare
@@ -108,6 +109,7 @@ def analyse(
         steadiness=steadiness,
         percentiles=percentiles,
         series=series,
+        choices=choices(frame, experiment.figures, axes=axes, margin=experiment.same_within),
         events=events,
         published=beside(
             (*experiment.figures, *experiment.tables),

@@ -78,6 +78,7 @@ def _analysis(judged: Judged, asked: Questions, *, axes: tuple[Axis, ...], plann
         runs=nothing,
         steadiness=nothing,
         percentiles=nothing,
+        choices=nothing,
         series=nothing,
         events=nothing,
         published=nothing,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import pandas as pd
 
 from kvdyno.model.experiment import DerivedMetric
@@ -12,21 +13,32 @@ from kvdyno.model.experiment import DerivedMetric
 def with_derived(frame: pd.DataFrame, metrics: Sequence[DerivedMetric]) -> pd.DataFrame:
     """The tidy frame with a row more for each run, phase and derived metric whose terms are all there.
 
-    A share of nothing is no number: where the terms of `over` add up to 0, there is no row.
+    A share of nothing is no number: where the terms of `over` add up to 0, there is no row. Nor is there one
+    where the axis of `over_log` has no value above 1.
     """
     rows = [_rows(frame, metric) for metric in metrics]
     return pd.concat([frame, *rows], ignore_index=True) if rows else frame
 
 
 def _rows(frame: pd.DataFrame, metric: DerivedMetric) -> pd.DataFrame:
+    found = _shares(frame, metric).assign(metric=metric.id)
+    if metric.over_log is None:
+        return found
+    size = pd.to_numeric(found[metric.over_log])
+    return found.assign(value=found["value"] / np.log10(size.where(size > 1)))[size > 1]
+
+
+def _shares(frame: pd.DataFrame, metric: DerivedMetric) -> pd.DataFrame:
+    """The sums, over those of `over` if there are any, in a unit of both."""
     total = _summed(frame, metric.sum)
     if not metric.over:
-        return total.assign(metric=metric.id)
-    base = _summed(frame, metric.over)[["run_id", "phase", "value"]]
+        return total
+    base = _summed(frame, metric.over)[["run_id", "phase", "value", "unit"]]
     both = total.merge(base, on=["run_id", "phase"], suffixes=("", "_over"))
     both = both[both["value_over"] != 0]
+    unit = (both["unit"] + "/" + both["unit_over"]).where(both["unit"] != both["unit_over"], "ratio")
     share = both["value"] / both["value_over"]
-    return both.assign(metric=metric.id, value=share, unit="ratio").drop(columns="value_over")
+    return both.assign(value=share, unit=unit).drop(columns=["value_over", "unit_over"])
 
 
 def _summed(frame: pd.DataFrame, terms: Sequence[str]) -> pd.DataFrame:

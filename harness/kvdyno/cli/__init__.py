@@ -13,6 +13,7 @@ from kvdyno.errors import HostError, KvdynoError
 # For their commands, in the order in which help lists them.
 from . import (  # isort: skip
     measure,
+    records,
     show,
     claims,
     paper,
@@ -44,6 +45,7 @@ __all__ = [
     "measure",
     "paper",
     "publish",
+    "records",
     "regress",
     "selftest",
     "show",

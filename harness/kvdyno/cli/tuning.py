@@ -90,8 +90,16 @@ def tune(
         str, typer.Argument(metavar="ENGINE", help="An engine that is built here.", show_default=False)
     ],
     workload: Annotated[
-        str, typer.Option("--workload", "-w", metavar="A,B", help="Workloads to tune for.")
-    ] = "a",
+        str | None,
+        typer.Option(
+            "--workload",
+            "-w",
+            metavar="A,B",
+            help="Workloads to tune for, a if not given. A driver without workloads takes AXIS=A,B, such as "
+            "delete.share=0.05,0.25, or the default of its first property that is a choice.",
+            show_default=False,
+        ),
+    ] = None,
     objective: Annotated[
         str,
         typer.Option(
@@ -119,7 +127,7 @@ def tune(
         typer.Option(
             "--unseen",
             metavar="A,B",
-            help="Workloads that only the confirmation measures; two of YCSB's core if not given.",
+            help="Workloads that only the confirmation measures; two others if not given.",
             show_default=False,
         ),
     ] = None,
@@ -127,8 +135,19 @@ def tune(
         str, typer.Option("--preset", metavar="NAME", help="The default that candidates are compared with.")
     ] = "default",
     dataset: Annotated[
-        str, typer.Option("--dataset", metavar="SIZE", help="Keys and values, at paper scale.")
-    ] = "64GiB",
+        str | None,
+        typer.Option(
+            "--dataset", metavar="SIZE", help="Keys and values, at paper scale; 64GiB.", show_default=False
+        ),
+    ] = None,
+    properties: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--property",
+            metavar="NAME=VALUE",
+            help="A driver property of all runs, at paper scale. Repeatable.",
+        ),
+    ] = None,
     cap: Annotated[str, typer.Option("--cap", metavar="SIZE", help="Memory cap, at paper scale.")] = "16GiB",
     tries: Annotated[
         int | None,
@@ -156,16 +175,19 @@ def tune(
     """
     here = project(results=results, data=data)
     how = pipeline.SweepSettings(uncapped=uncapped)
+    axis, _, values = (workload or "").rpartition("=")
     asked = pipeline.SearchRequest(
         engine=engine,
-        workloads=words(workload),
+        workloads=words(values) if values else (),
+        axis=axis,
+        properties=_pairs(properties or (), form="NAME=VALUE", where="--property"),
         objectives=words(objective),
         budget_seconds=_seconds(budget),
         preset=preset,
         profile=profile,
         runner=runner,
         strategy=strategy,
-        ranges=_ranges(range_ or ()),
+        ranges=_pairs(range_ or (), form="OPTION=FROM..TO", where="--range"),
         unseen=None if unseen is None else words(unseen),
         tries=tries,
         seed=seed,
@@ -190,12 +212,12 @@ def _seconds(budget: str) -> float:
         raise UsageError(str(error), where="--budget") from None
 
 
-def _ranges(written: Sequence[str]) -> Mapping[str, str]:
+def _pairs(written: Sequence[str], *, form: str, where: str) -> Mapping[str, str]:
     found = {}
     for text in written:
         name, equals, value = text.partition("=")
         if not (name and equals and value):
-            raise UsageError(f"expected OPTION=FROM..TO, found {shown(text)}", where="--range")
+            raise UsageError(f"expected {form}, found {shown(text)}", where=where)
         found[name] = value
     return found
 

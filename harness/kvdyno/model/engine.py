@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 #: What confines a process tree: this machine's own means, or a Docker Engine.
 RunnerName = Literal["local", "docker"]
@@ -112,6 +112,17 @@ class BuildIdentity(Frozen):
     sanitizer: str = ""
 
 
+class Cost(Frozen):
+    """A part of what a run costs: `amount` (bytes at the peak, or seconds) times the product of the
+    properties and options that `times` names, where options have the values of `where`.
+    """
+
+    of: Literal["memory", "time"]
+    amount: float
+    times: tuple[str, ...]
+    where: Mapping[str, str] = Field(default_factory=dict)
+
+
 class EngineDescription(Frozen):
     """The whole answer of `--describe` (schema/describe.schema.json)."""
 
@@ -125,6 +136,7 @@ class EngineDescription(Frozen):
     operations: tuple[str, ...] = ()
     accepts_other_options: bool = False
     skips_log: bool = False
+    costs: tuple[Cost, ...] = ()
 
     def option(self, name: str) -> OptionDescription | None:
         """The engine option of that name, without the engine's prefix."""

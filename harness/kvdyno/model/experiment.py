@@ -108,13 +108,15 @@ class DeviceLimits(Frozen):
 class DerivedMetric(Frozen):
     """A metric made of others of the same run and phase: the sum of some, over the sum of some others.
 
-    Without `over` it is the sum itself, in the unit of its terms. `meaning` is for the report's definitions.
+    Without `over` it is the sum itself, in the unit of its terms. `over_log` names an axis; the metric is
+    divided by the logarithm (base 10) of its value as well. `meaning` is for the report's definitions.
     """
 
     id: str
     meaning: str = ""
     sum: tuple[str, ...]
     over: tuple[str, ...] = ()
+    over_log: str | None = None
 
 
 class PublishedValue(Frozen):
@@ -144,11 +146,20 @@ class Overlay(Frozen):
         return frozenset(each.engine for each in self.values)
 
 
+class Against(Frozen):
+    """The cost of the other operation of a mix. `mix` names the shares: "queries per update"."""
+
+    metric: str
+    phase: str = "run"
+    mix: str
+
+
 class FigureSpec(Frozen):
     """One figure: a kind from `plots/` bound to a metric and to axes of the grid.
 
     With `ratio_to`, paired ratios to that engine. `published` is the key of numbers to show beside, as
-    "evendb/log-limit".
+    "evendb/log-limit". `against` is for kinds that draw choices between mixes: the metric is then the cost of
+    the one operation, `against` that of the other.
     """
 
     id: str
@@ -163,6 +174,7 @@ class FigureSpec(Frozen):
     options: Mapping[str, Any] = Field(default_factory=dict)
     ratio_to: str | None = None
     published: str | None = None
+    against: Against | None = None
 
 
 class TableSpec(Frozen):

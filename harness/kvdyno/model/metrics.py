@@ -38,7 +38,7 @@ _DERIVED = (
 _ROWS = ("scan", "reversescan", "multiread")
 _BACKGROUND = "background"
 _SAMPLING_DERIVED = (
-    *("sample.rows", "cpu.per_operation"),
+    *("sample.rows", "cpu.per_operation", "arrivals.missed"),
     *(f"write_amplification.{name}" for name in ("gross", "net", "calls")),
     *(f"read_amplification.{name}" for name in ("disk", "bytes", "calls")),
 )
@@ -139,11 +139,7 @@ def _ycsb(engine: Engine, operations: Sequence[str]) -> Metrics:
         for name in engine.counters or ()
         if name.endswith(_COMPONENT_COUNTER)
     ]
-    latencies = (
-        *(f"{name}.{kind}" for name in operations for kind in ("latency", "service")),
-        "probe.latency",
-        f"{_BACKGROUND}.latency",
-    )
+    latencies = (*_latencies(operations), f"{_BACKGROUND}.latency")
     columns = [f"{name}.latency.{each}" for name in operations for each in ("p50", "p99", "max")]
     return Metrics(
         phases=(
@@ -155,7 +151,7 @@ def _ycsb(engine: Engine, operations: Sequence[str]) -> Metrics:
             *_counts(latencies, _STATISTICS),
             *counters,
         ),
-        histograms=(*operations, *(f"{name}.service" for name in operations), "probe", _BACKGROUND),
+        histograms=(*_histograms(operations), _BACKGROUND),
         series=(*_TOTALS, *_SAMPLED, *_counts(operations, ("operations",)), *columns, *counters),
         more_counters=more,
     )
@@ -168,12 +164,21 @@ def _sampling(engine: Engine, operations: Sequence[str]) -> Metrics:
         phases=(
             *(*_TOTALS, _SECONDS, *_SAMPLED, *_SAMPLING_DERIVED, *counters),
             *_counts(operations, ("operations", "not_found", "failed")),
-            *_counts([f"{name}.latency" for name in operations], _STATISTICS),
+            *_counts(_latencies(operations), _STATISTICS),
         ),
-        histograms=tuple(operations),
+        histograms=_histograms(operations),
         series=(*_TOTALS, *_SAMPLED, *_counts(operations, ("operations",)), *columns, *counters),
         more_counters=engine.counters is None,
     )
+
+
+def _latencies(operations: Sequence[str]) -> tuple[str, ...]:
+    """Latencies of operations, in an open loop those of the calls alone as well, and the probe's."""
+    return (*_counts(operations, ("latency", "service")), "probe.latency")
+
+
+def _histograms(operations: Sequence[str]) -> tuple[str, ...]:
+    return (*operations, *_counts(operations, ("service",)), "probe")
 
 
 def _upstream(operations: Sequence[str]) -> tuple[str, ...]:

@@ -39,7 +39,8 @@ class Point:
     (the harness adds the run's seeds and places: data.dir, output.dir, progress.fd). `identity` hashes all
     that can change the result, the engine's build included. `dataset` is the first of its loads,
     `other_loads` are the second, third and so on, from which later repetitions start. With `recovery` the
-    driver is killed, and the store that it leaves is opened again.
+    driver is killed, and the store that it leaves is opened again. `expected_memory_bytes` is what the driver
+    describes of its peak; 0: not known.
     """
 
     slug: str
@@ -58,6 +59,7 @@ class Point:
     other_loads: tuple[Dataset, ...] = ()
     cache: CachePolicy = DEFAULT_CACHE
     recovery: Recovery | None = None
+    expected_memory_bytes: int = 0
 
     @property
     def loads(self) -> tuple[Dataset, ...]:

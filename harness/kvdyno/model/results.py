@@ -253,6 +253,11 @@ class Analysis:
     #: Long form, one row per run, interval and column: run_id, repetition, phase, elapsed (s), column,
     #: value, unit.
     series: pd.DataFrame
+    #: One row per figure with `against`, place and mix: label, engine and preset of the cheapest contender,
+    #: figure (its id), mix (operations of the first kind for one of the second), rival (the next contender),
+    #: value (what the rival's mix costs over the cheapest one's), low, high (of that), n, decided (whether
+    #: all others are shown to cost more), unit, status.
+    choices: pd.DataFrame
     #: One row per run and event: run_id, repetition, phase (in which it began), begin (s, as elapsed in the
     #: series), duration (s), ended, kind, state, cause, detail.
     events: pd.DataFrame

@@ -38,6 +38,7 @@ from .search import search, write_search
 from .search_bench import SearchRequest
 from .study import StudyRequest, measure_study, write_study
 from .sweep import Observer, SweepResult, new_sweep_id, sweep
+from .weighted_records import write_records
 from .written import Watch
 
 __all__ = [
@@ -107,6 +108,7 @@ __all__ = [
     "write_claims",
     "write_history",
     "write_paper",
+    "write_records",
     "write_report",
     "write_search",
     "write_study",

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from kvdyno import catalog, plan, spec
-from kvdyno.errors import EngineError, HostError, UsageError
+from kvdyno.errors import EngineError, HostError, SpecError, UsageError
 from kvdyno.model.engine import Engine, RunnerName
 from kvdyno.model.experiment import CachePolicy
 from kvdyno.model.point import Plan
@@ -61,7 +61,11 @@ def plan_with(project: Project, request: Request, *, engines: Mapping[str, Engin
 
 
 def demand_memory(whole: Plan, *, uncapped: bool) -> None:
-    """Raise HostError if this machine has less memory than the plan's cap, unless nothing is capped."""
+    """Raise SpecError if a driver expects to need more than its cap, HostError if this machine has less
+    memory than the plan's cap; neither if nothing is capped.
+    """
+    if not uncapped:
+        _demand_room(whole)
     memory = memory_bytes()
     cap_bytes = max(point.cap_bytes for point in whole.points)
     if uncapped or memory is None or cap_bytes <= memory:
@@ -73,6 +77,18 @@ def demand_memory(whole: Plan, *, uncapped: bool) -> None:
         where=str(whole.experiment.path),
         remedy="lower it, or choose a smaller profile; `kvdyno plan --uncapped` plans for another machine",
     )
+
+
+def _demand_room(whole: Plan) -> None:
+    for point in whole.points:
+        if point.expected_memory_bytes > point.cap_bytes:
+            most, found = distinct_sizes(point.cap_bytes, point.expected_memory_bytes)
+            raise SpecError(
+                f"{point.slug}: expected a run that fits into its cap, {most} at profile "
+                f"{whole.experiment.profile.name!r}, found one that needs about {found} of memory",
+                where=str(whole.experiment.path),
+                remedy="raise cap, or ask for less data; `kvdyno plan --uncapped` plans without a cap",
+            )
 
 
 @contextlib.contextmanager

@@ -125,7 +125,8 @@ def _try(bench: SearchBench, options: Options, trail: Sequence[Try]) -> Try:
         if bench.in_force(one.options) == mine:
             return Try(number, options, one.gains, one.failure)
     whole = bench.planned(str(number), bench.document(f"Try {number}", {parts.CANDIDATE: options}))
-    return parts.tried(number, options, bench.measured(whole), objectives=bench.objectives)
+    records = bench.measured(whole)
+    return parts.tried(number, options, records, objectives=bench.objectives, axis=bench.asked.axis)
 
 
 def _concluded(bench: SearchBench, trail: tuple[Try, ...]) -> SearchFound:
@@ -149,7 +150,9 @@ def _concluded(bench: SearchBench, trail: tuple[Try, ...]) -> SearchFound:
         page = write_report(
             bench.project, found, whole.experiment, commands=again, uncapped=bench.how.uncapped
         ).html
-        results = parts.confirmed(found, tries, seen=bench.asked.workloads, objectives=bench.objectives)
+        results = parts.confirmed(
+            found, tries, seen=bench.asked.workloads, objectives=bench.objectives, axis=bench.asked.axis
+        )
     winner = parts.winner_of(results, objective=bench.objectives[0])
     return SearchFound(
         space=bench.space,

@@ -9,6 +9,7 @@ from typing import Any
 
 from kvdyno import catalog, spec
 from kvdyno.errors import UsageError
+from kvdyno.model.axes import WORKLOAD, axis_of
 from kvdyno.model.engine import Engine, RunnerName
 from kvdyno.model.experiment import Profile
 from kvdyno.model.point import Plan
@@ -28,14 +29,16 @@ from .written import Watch, write_yaml
 #: Workloads of YCSB's core, of which those that the search does not see are confirmed as well.
 _CORE = ("a", "b", "c", "d", "f")
 _UNSEEN = 2
+_DATASET = "64GiB"
 
 
 @dataclass(frozen=True)
 class SearchRequest:
-    """What a person asked for. `unseen` None: the first of YCSB's core workloads that are not searched.
+    """What a person asked for. `workloads` are values of `axis`; "" and none: what suits the driver
+    (`placed`). `unseen` None: others that are not searched.
 
     `ranges` replace those of the adapter's tuning.yaml. `tries` bounds their number beside the budget.
-    `dataset` and `cap` are at paper scale.
+    `dataset`, `cap` and `properties` are at paper scale.
     """
 
     engine: str
@@ -51,15 +54,47 @@ class SearchRequest:
     tries: int | None = None
     seed: int = 1
     repeat: int | None = None
-    dataset: str = "64GiB"
+    dataset: str | None = None
     cap: str = "16GiB"
+    axis: str = ""
+    properties: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def confirmed_beside(self) -> tuple[str, ...]:
         """The workloads of the confirmation that the search does not see."""
-        if self.unseen is not None:
-            return tuple(name for name in self.unseen if name not in self.workloads)
-        return tuple(name for name in _CORE if name not in self.workloads)[:_UNSEEN]
+        return tuple(name for name in self.unseen or () if name not in self.workloads)
+
+    def placed(self, engine: Engine) -> SearchRequest:
+        """The request with the driver's own axis and workloads where it names none.
+
+        Raises UsageError for what the driver does not have.
+        """
+        if axis_of(engine, WORKLOAD):
+            if self.axis:
+                raise UsageError(f"expected workloads, found the axis {self.axis!r}", where="--workload")
+            names = self.workloads or _CORE[:1]
+            return self._beside(WORKLOAD, names, others=_CORE, dataset=self.dataset or _DATASET)
+        if self.dataset:
+            raise UsageError(
+                f"expected none: the driver of {engine.name} has no dataset",
+                where="--dataset",
+                remedy="set the size with --property",
+            )
+        choices = [each for each in engine.description.properties if len(each.choices) > 1]
+        if self.axis:
+            known = [each.choices for each in choices if each.name == self.axis]
+            return self._beside(self.axis, self.workloads, others=known[0] if known else (), dataset=None)
+        if self.workloads or not choices:
+            raise UsageError("expected AXIS=A,B: the driver has no workloads", where="--workload")
+        first = choices[0]
+        return self._beside(first.name, (first.default,), others=first.choices, dataset=None)
+
+    def _beside(
+        self, axis: str, workloads: tuple[str, ...], *, others: tuple[str, ...], dataset: str | None
+    ) -> SearchRequest:
+        beside = tuple(name for name in others if name not in workloads)[:_UNSEEN]
+        unseen = beside if self.unseen is None else self.unseen
+        return replace(self, axis=axis, workloads=workloads, unseen=unseen, dataset=dataset)
 
 
 class SearchBench:
@@ -70,6 +105,7 @@ class SearchBench:
     ) -> None:
         self.engines = catalog.discover(project, runner=asked.runner)
         self.engine = _engine(asked, self.engines)
+        asked = asked.placed(self.engine)
         self.profile = _profile(asked, project)
         self.objectives = parts.objectives_of(asked.objectives, engine=self.engine)
         if asked.strategy not in STRATEGIES:
@@ -100,10 +136,10 @@ class SearchBench:
         self, title: str, candidates: Mapping[str, Options], *, confirming: bool = False, twin: bool = False
     ) -> dict[str, Any]:
         """An experiment with these candidates: one repetition for a try, the profile's for a confirmation."""
-        shared: dict[str, Any] = {
-            "grid": {"dataset": [self.asked.dataset], "threads": [2]},
-            "cap": self.asked.cap,
-        }
+        grid = {"dataset": [self.asked.dataset], "threads": [2]} if self.asked.dataset else {}
+        shared: dict[str, Any] = {"grid": grid, "cap": self.asked.cap}
+        if self.asked.properties:
+            shared |= {"properties": dict(self.asked.properties)}
         if not confirming:
             shared |= {"repetitions": 1, "loads": 1}
         beside = self.asked.confirmed_beside if confirming else ()
@@ -113,6 +149,7 @@ class SearchBench:
             preset=self.asked.preset,
             candidates=candidates,
             workloads=(*self.asked.workloads, *beside),
+            axis=self.asked.axis,
             shared=shared,
             twin=twin,
         )

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from kvdyno.model.axes import LOAD_SECONDS, MEASURE_BYTES, MEASURE_SECONDS, OPERATIONS, WARMUP_SECONDS
 from kvdyno.model.point import Dataset, Plan
 
+from .costs import described_cost
 from .mix import record_bytes, scan_rows, scan_share, write_share
 from .resolve import Resolved
 
@@ -72,8 +73,11 @@ def expected_seconds(resolved: Resolved, *, dataset: Dataset | None, loaded_byte
     """One run: start, copy of the snapshot or load, warm-up, rest, measured phase, drain; with a recovery
     another start, and the time that it is watched.
 
-    A snapshot of an engine that writes files once is linked, in no time worth counting.
+    A snapshot of an engine that writes files once is linked, in no time worth counting. A driver that
+    describes the time of its runs is believed.
     """
+    if described := described_cost(resolved, "time"):
+        return START_SECONDS + described
     if "load" in resolved.phases:
         return START_SECONDS + _loading_seconds(resolved, loaded_bytes) + SETTLE_SECONDS
     linked = bool(resolved.engine.description.engine.write_once_files)

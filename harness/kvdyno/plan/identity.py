@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from kvdyno.model.axes import DATASET, DEVICE, DISTRIBUTION, THREADS, WORKLOAD, axis_of
@@ -33,8 +34,9 @@ def point_identity(resolved: Resolved, *, dataset: Dataset | None) -> str:
 
     A device counts by its rates, not its name; the disk as it is and the default cache policy have no entry.
     A twin's number separates it from the point that it repeats; a point that recovers differs from one that
-    does not.
+    does not. Files that properties name count by size and time of change.
     """
+    files = _files(resolved.properties)
     device = resolved.device
     # An empty store has nothing to cache.
     cache = resolved.cache if dataset else DEFAULT_CACHE
@@ -46,12 +48,20 @@ def point_identity(resolved: Resolved, *, dataset: Dataset | None) -> str:
             "phases": list(resolved.phases),
             "cap_bytes": resolved.cap_bytes,
             "dataset": dataset.identity if dataset else None,
+            **({"files": files} if files else {}),
             **({"twin": resolved.twin} if resolved.twin else {}),
             **({"cache": cache} if cache != DEFAULT_CACHE else {}),
             **({"recovery": resolved.recovery.model_dump()} if resolved.recovery else {}),
             **({"device": device.model_dump(exclude={"name"}, exclude_none=True)} if device else {}),
         }
     )
+
+
+def _files(properties: Mapping[str, str]) -> Mapping[str, Sequence[int]]:
+    """Size and time of change of the files that exist, by the property."""
+    paths = {name: Path(text) for name, text in properties.items() if name.endswith(".file") and text}
+    found = {name: path.stat() for name, path in paths.items() if path.is_file()}
+    return {name: (stat.st_size, stat.st_mtime_ns) for name, stat in found.items()}
 
 
 def point_slug(label: str, *, axes: Mapping[str, AxisValue], engine: Engine) -> str:

@@ -14,6 +14,7 @@ from kvdyno.model.experiment import DEFAULT_CACHE, AxisValue, EngineChoice, Expe
 from kvdyno.model.point import Plan, Point
 from kvdyno.model.project import Project
 
+from .costs import described_cost
 from .dataset import make_datasets, record_count
 from .estimate import expected_disk_bytes, expected_seconds
 from .identity import point_identity, point_slug, with_distinct_slugs
@@ -116,6 +117,7 @@ def _point(experiment: Experiment, *, choice: EngineChoice, resolved: Resolved) 
         timeout_seconds=experiment.timeout_seconds,
         expected_seconds=expected_seconds(resolved, dataset=start, loaded_bytes=loaded_bytes),
         expected_disk_bytes=expected_disk_bytes(resolved, loaded_bytes=loaded_bytes),
+        expected_memory_bytes=round(described_cost(resolved, "memory")),
         other_loads=tuple(others),
     )
 

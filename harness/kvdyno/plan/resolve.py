@@ -61,6 +61,15 @@ class Resolved:
         described = self.engine.description.property(name)
         return parse_value(described, self.properties.get(name, described.default)) if described else None
 
+    def option_in_force(self, name: str) -> AxisValue | None:
+        """The engine option's typed value, its default included; None if the engine has none."""
+        description = self.engine.description
+        described = description.option(name)
+        text = self.properties.get(
+            f"{description.engine.name}.{name}", described.default if described else ""
+        )
+        return parse_value(described, text) if described else None
+
     def number(self, name: str) -> float:
         """The property in force as a number; zero if the driver has none."""
         value = self.in_force(name)

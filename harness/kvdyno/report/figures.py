@@ -134,6 +134,8 @@ def bind(spec: FigureSpec, analysis: Analysis, table: pd.DataFrame) -> plots.Bin
 
 def _label(spec: FigureSpec, analysis: Analysis) -> str:
     """What the value axis is called."""
+    if spec.against:
+        return spec.against.mix
     if spec.ratio_to:
         return f"{metric_title(spec.metric)} over {resolve_label(spec.ratio_to, analysis.frame)}'s"
     return common_title(_metrics(spec))[0] if spec.options.get("metrics") else metric_title(spec.metric)
@@ -221,11 +223,17 @@ def _series(spec: FigureSpec, analysis: Analysis) -> pd.DataFrame:
     return _in_axis_order(rows, analysis)
 
 
+def _choices(spec: FigureSpec, analysis: Analysis) -> pd.DataFrame:
+    """The table of a "choice" kind."""
+    return _in_axis_order(analysis.choices[analysis.choices["figure"] == spec.id], analysis)
+
+
 _TABLES = {
     "estimates": _estimates,
     "percentiles": _percentiles,
     "series": _series,
     "timeline": timeline_rows,
+    "choice": _choices,
 }
 
 
@@ -254,6 +262,12 @@ def _caption(spec: FigureSpec, table: pd.DataFrame, analysis: Analysis) -> str:
         return _runs_caption(spec, table)
     counts = table["n"].dropna().astype(int)
     n = f"n = {counts.min()}" if counts.min() == counts.max() else f"n = {counts.min()} to {counts.max()}"
+    if spec.against:
+        first, second = metric_title(spec.metric), metric_title(spec.against.metric)
+        return (
+            f"The cheapest for each mix, by {first} and {second} of runs without a mix, and how many times "
+            f"as much the next one costs ({n})."
+        )
     if "percentile" in table:
         return (
             f"A line is the latency of all operations of a point's repetitions together ({n}); each further "

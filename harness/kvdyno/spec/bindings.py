@@ -25,7 +25,7 @@ from kvdyno.model.published import PublishedDocument
 from kvdyno.model.words import unknown
 
 from .form import ExperimentForm
-from .kinds import ESTIMATES, METRICS, FigureKind
+from .kinds import CHOICE, ESTIMATES, METRICS, FigureKind
 from .overlays import claim_of, overlay_mistake, overlay_of
 
 SpecT = TypeVar("SpecT", FigureSpec, TableSpec, ClaimSpec)
@@ -144,6 +144,7 @@ class _Checker:
             self._figure_metrics(figure, place)
             self._ratio(figure, (*place, "ratio_to"))
             self._overlay(figure, (*place, "published"))
+            self._against(figure, place)
         self._axes((figure.x,) if figure.x else (), (*place, "x"))
         self._axes(figure.series, (*place, "series"))
         self._axes(figure.panels, (*place, "panels"))
@@ -179,6 +180,19 @@ class _Checker:
         if figure.ratio_to is not None and not kinds[figure.kind].shows_ratios:
             able = ", ".join(name for name, kind in kinds.items() if kind.shows_ratios)
             self._mistakes.add(place, f"ratio_to: expected one of the kinds {able}, found {figure.kind}")
+
+    def _against(self, figure: FigureSpec, place: Place) -> None:
+        """The other cost of a mix, which the kinds that draw choices need, and no other."""
+        chooses = self._words.kinds[figure.kind].table == CHOICE
+        if chooses and figure.against is None:
+            self._mistakes.add(place, f"{figure.kind}: expected against, the cost of the other operation")
+        elif figure.against is not None and not chooses:
+            able = ", ".join(name for name, kind in self._words.kinds.items() if kind.table == CHOICE)
+            message = f"against: expected one of the kinds {able}, found {figure.kind}"
+            self._mistakes.add((*place, "against"), message)
+        elif figure.against is not None:
+            self._metric(figure.against.metric, (*place, "against", "metric"))
+            self._phase(figure.against.phase, (*place, "against", "phase"))
 
     def _overlay(self, spec: FigureSpec | TableSpec, place: Place) -> None:
         """Published numbers beside a figure or table; a kind that shows no single metric has no place."""
@@ -237,6 +251,18 @@ class _Checker:
             for index, term in enumerate(terms):
                 if mistake := measured.metric_mistake(term, table=ESTIMATES):
                     self._mistakes.add((*place, key, index), mistake)
+        if metric.over_log is not None:
+            self._logarithm(metric.over_log, (*place, "over_log"))
+
+    def _logarithm(self, axis: str, place: Place) -> None:
+        """An axis of numbers, which have logarithms."""
+        self._axes((axis,), place)
+        values = self._words.values(axis) if axis in self._words.axes else ()
+        strange = [value for value in values if isinstance(value, (str, bool)) or value <= 1]
+        if strange:
+            self._mistakes.add(
+                place, f"expected an axis of numbers above 1, found {axis} with {strange[0]!r}"
+            )
 
     def gated(self, gated: GateMetric, place: Place) -> None:
         self._metric(gated.metric, (*place, "metric"))

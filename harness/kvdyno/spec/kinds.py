@@ -13,6 +13,8 @@ from kvdyno.model.figure_options import OptionForms
 
 # The table of figures whose values are metrics of phases, and the option that names several.
 ESTIMATES, METRICS = "estimates", "metrics"
+# The table of figures that show the cheapest contender.
+CHOICE = "choice"
 
 
 @dataclass(frozen=True)

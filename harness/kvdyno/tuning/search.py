@@ -31,7 +31,7 @@ from .strategies import front_of
 DEFAULT, CANDIDATE, TWIN = "default", "candidate", "default-again"
 #: How many candidates of the front the confirmation compares.
 CHOSEN = 3
-#: Where a metric is looked for: the spans first, whose time includes work left for later.
+#: Where a metric is looked for first: in spans, whose time includes work left for later.
 _PHASES = ("run", "build", "measure", "load")
 _SHORT = ("p50", "p90", "p99", "p99.9", "max", "mean")
 _BETTER = {True: "better", False: "worse"}
@@ -70,9 +70,12 @@ def experiment_of(
     candidates: Mapping[str, Options],
     workloads: Sequence[str],
     shared: Mapping[str, Any],
+    axis: str = WORKLOAD,
     twin: bool = False,
 ) -> dict[str, Any]:
-    """Candidates by label beside the default, as an experiment's document. With `twin`, a second default."""
+    """Candidates by label beside the default, as an experiment's document. Workloads are values of the axis.
+    With `twin`, a second default.
+    """
     own: dict[str, Any] = {"engine": engine, "preset": preset}
     again = [own | {"label": TWIN, "twin_of": DEFAULT}] if twin else []
     return {
@@ -84,9 +87,9 @@ def experiment_of(
         ],
         "baseline": DEFAULT,
         **shared,
-        "grid": {WORKLOAD: list(workloads), **shared["grid"]},
+        "grid": {axis: list(workloads), **shared["grid"]},
         "figures": [
-            {"id": "throughput", "kind": "bars", "title": "Throughput", "metric": "throughput", "x": WORKLOAD}
+            {"id": "throughput", "kind": "bars", "title": "Throughput", "metric": "throughput", "x": axis}
         ],
     }
 
@@ -102,17 +105,22 @@ def in_force(engine: Engine, preset: str, options: Options, *, scale: float) -> 
 
 
 def tried(
-    number: int, options: Options, records: Sequence[Record], *, objectives: Sequence[Objective]
+    number: int,
+    options: Options,
+    records: Sequence[Record],
+    *,
+    objectives: Sequence[Objective],
+    axis: str = WORKLOAD,
 ) -> Try:
-    """What the records of a candidate and the default beside it show."""
+    """What the records of a candidate and the default beside it show at the values of the axis."""
     seconds = seconds_of(records)
     failed = [r for r in records if r.status != "ok" and r.point.label == CANDIDATE]
     if failed:
         first = failed[0]
         why = first.failure.reason.splitlines()[0] if first.failure else ""
-        failure = f"{first.point.axes.get(WORKLOAD)}: {first.status.replace('_', ' ')}: {why}"
+        failure = f"{first.point.axes.get(axis)}: {first.status.replace('_', ' ')}: {why}"
         return Try(number, options, None, failure, seconds)
-    gains = [_gain(records, objective) for objective in objectives]
+    gains = [_gain(records, objective, axis=axis) for objective in objectives]
     known = tuple(gain for gain in gains if gain is not None)
     if len(known) < len(gains):
         lacking = [o.metric for o, gain in zip(objectives, gains, strict=True) if gain is None]
@@ -120,13 +128,13 @@ def tried(
     return Try(number, options, known, "", seconds)
 
 
-def _gain(records: Sequence[Record], objective: Objective) -> float | None:
+def _gain(records: Sequence[Record], objective: Objective, *, axis: str) -> float | None:
     """The mean logarithm over workloads and repetitions, each candidate's value over the default's."""
     values: dict[tuple[object, int], dict[str, float]] = {}
     for record in records:
         value = _metric(record, objective.metric)
         if value is not None and value > 0:
-            place = (record.point.axes.get(WORKLOAD), record.repetition)
+            place = (record.point.axes.get(axis), record.repetition)
             values.setdefault(place, {})[record.point.label] = value
     logs = [
         better_ratio(pair[CANDIDATE] / pair[DEFAULT], higher=objective.higher)
@@ -137,11 +145,15 @@ def _gain(records: Sequence[Record], objective: Objective) -> float | None:
 
 
 def _metric(record: Record, metric: str) -> float | None:
-    for name in _PHASES:
-        phase = record.phase(name)
-        if phase and metric in phase.metrics:
-            return phase.metrics[metric].value
-    return None
+    phases = record.outcome.phases if record.outcome else ()
+    having = [phase for phase in phases if metric in phase.metrics]
+    best = min(having, key=lambda phase: _rank(phase.name), default=None)
+    return best.metrics[metric].value if best else None
+
+
+def _rank(phase: str) -> int:
+    """The place of a phase among those where a metric is looked for; phases of other drivers come last."""
+    return _PHASES.index(phase) if phase in _PHASES else len(_PHASES)
 
 
 def seconds_of(records: Sequence[Record]) -> float:
@@ -174,11 +186,12 @@ def confirmed(
     *,
     seen: Sequence[str],
     objectives: Sequence[Objective],
+    axis: str = WORKLOAD,
 ) -> tuple[Confirmed, ...]:
-    """Each chosen candidate over the default, at all workloads of the confirmation."""
+    """Each chosen candidate over the default, at all workloads of the confirmation: values of the axis."""
     results = []
     for label, each in tries.items():
-        rows = tuple(row for objective in objectives for row in _rows(found, label, objective, seen=seen))
+        rows = tuple(row for one in objectives for row in _rows(found, label, one, seen=seen, axis=axis))
         first = objectives[0]
         gains = [
             better_ratio(row.ratio, higher=first.higher)
@@ -191,21 +204,22 @@ def confirmed(
     return tuple(results)
 
 
-def _rows(found: Analysis, label: str, objective: Objective, *, seen: Sequence[str]) -> list[ConfirmedRow]:
+def _rows(
+    found: Analysis, label: str, objective: Objective, *, seen: Sequence[str], axis: str
+) -> list[ConfirmedRow]:
     table = found.ratios
     mine = table[
         (table["label"] == label)
         & (table["baseline"] == DEFAULT)
         & (table["metric"] == objective.metric)
-        & table["phase"].isin(_PHASES)
         & table["ratio"].notna()
     ]
-    rank = mine["phase"].map({phase: place for place, phase in enumerate(_PHASES)})
-    best = mine.assign(rank=rank).sort_values("rank").drop_duplicates(WORKLOAD)
-    return [_row(dict(row), objective, seen=seen) for _, row in best.sort_index().iterrows()]
+    ranked = mine.assign(rank=mine["phase"].map(_rank)).sort_values("rank", kind="stable")
+    best = ranked.drop_duplicates(axis).sort_index().rename(columns={axis: WORKLOAD})
+    return [_row(row, objective, seen=seen) for row in best.to_dict("records")]
 
 
-def _row(row: Mapping[str, Any], objective: Objective, *, seen: Sequence[str]) -> ConfirmedRow:
+def _row(row: Mapping[Any, Any], objective: Objective, *, seen: Sequence[str]) -> ConfirmedRow:
     low, high = (None if pd.isna(row[end]) else float(row[end]) for end in ("low", "high"))
     shown = row["verdict"] not in ("same", "equal", "undecided")
     better = (row["ratio"] > 1) == objective.higher if shown else None
@@ -218,7 +232,7 @@ def _row(row: Mapping[str, Any], objective: Objective, *, seen: Sequence[str]) -
         n=int(row["n"]),
         verdict=_BETTER[better] if better is not None else str(row["verdict"]),
         better=better,
-        unseen=row[WORKLOAD] not in seen,
+        unseen=str(row[WORKLOAD]) not in seen,
     )
 
 

@@ -42,6 +42,22 @@ def test_a_term_that_is_named_twice_counts_twice() -> None:
     assert derived(frame(*WHOLE), DerivedMetric(id="x", sum=("disk", "disk"))) == {("r", "run"): (4.0, "op")}
 
 
+def test_a_quotient_of_two_units_has_both() -> None:
+    table = frame(("r", "run", "seconds", 4.0), ("r", "run", "operations", 8.0))
+    table["unit"] = ["s", "op"]
+    cost = DerivedMetric(id="cost", sum=("seconds",), over=("operations",))
+    assert derived(table, cost) == {("r", "run"): (0.5, "s/op")}
+
+
+def test_a_slope_is_over_the_logarithm_of_the_axis() -> None:
+    sizes = {"small": 100, "large": 10000, "one": 1}
+    rows = [(run, "run", name, value) for run in sizes for name, value in (("seconds", 8.0), ("rows", 2.0))]
+    table = frame(*rows).assign(records=lambda t: t["run_id"].map(sizes).astype(object))
+    slope = DerivedMetric(id="slope", sum=("seconds",), over=("rows",), over_log="records")
+    found = {run: value for (run, _), (value, _) in derived(table, slope).items()}
+    assert found == {"small": 2.0, "large": 1.0}, "log 1 is 0: no slope"
+
+
 @pytest.mark.parametrize("missing", ["munk", "disk"])
 def test_a_run_that_lacks_a_term_has_no_such_metric(missing: str) -> None:
     assert derived(frame(*(row for row in WHOLE if row[2] != missing))) == {}

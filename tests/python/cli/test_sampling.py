@@ -64,6 +64,65 @@ def test_the_engine_is_listed_and_describes_itself(sampling: Checkout) -> None:
     assert "filter_false_positives" in described.out
 
 
+TUNE = (
+    *("tune", "sampling", "--objective", "throughput,sample.p99", "--uncapped", "--json", "--tries", "1"),
+    *("--repeat", "2", "--property", "records=1M", "--property", "queries=20", "--property", "k=50"),
+)
+
+
+def test_a_search_needs_nothing_of_its_own(sampling: Checkout) -> None:
+    found = sampling.kvdyno(*TUNE)
+    assert found.status == 0, found.err
+    (first,) = found.json["tries"]
+    assert first["failure"] == ""
+    assert set(first["options"]) <= {
+        *("layout", "deletes", "scale_factor", "buffer_records", "max_deleted", "filter_false_positives"),
+        "background",
+    }
+    rows = [row for each in found.json["confirmed"] for row in each["rows"]]
+    assert {row["metric"] for row in rows} == {"throughput", "sample.latency.p99"}
+    assert {row["workload"]: row["unseen"] for row in rows} == {
+        "pareto-1.2": False, "unit": True, "pareto-2.5": True,
+    }  # fmt: skip
+
+
+def test_a_search_takes_any_axis_for_its_workloads(sampling: Checkout) -> None:
+    found = sampling.kvdyno(*TUNE, "--workload", "delete.share=0.05,0.25", "--unseen", "0.4")
+    assert found.status == 0, found.err
+    rows = [row for each in found.json["confirmed"] for row in each["rows"]]
+    assert {row["workload"]: row["unseen"] for row in rows} == {"0.05": False, "0.25": False, "0.4": True}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("sampling", "--workload", "a"), "expected AXIS=A,B: the driver has no workloads"),
+        (("sampling", "--dataset", "1GiB"), "the driver of sampling has no dataset"),
+        (("sampling", "--workload", "delete.shares=0.1"), "delete.share"),
+        (("sampling", "--property", "records"), "expected NAME=VALUE"),
+        (("memory", "--workload", "threads=1,2"), "expected workloads, found the axis 'threads'"),
+    ],
+)
+def test_a_search_that_is_wrong(sampling: Checkout, arguments: tuple[str, ...], message: str) -> None:
+    answer = sampling.kvdyno("tune", *arguments, "--uncapped")
+    assert answer.status != 0
+    assert message in " ".join(answer.err.split())
+
+
+def test_a_plan_shows_the_memory_that_runs_need_and_refuses_more_than_the_cap(sampling: Checkout) -> None:
+    plan = sampling.kvdyno("plan", "sampling", "--json")
+    assert plan.status == 0, plan.err
+    records = 640000 // 64
+    assert 24 * records < plan.json["memory_bytes"] < 24 * records + (16 << 20)
+    assert "memory: a run needs up to about" in sampling.kvdyno("plan", "sampling").out
+    sampling.experiment("large", TINY.replace("640000", "500000000"))
+    refused = sampling.kvdyno("plan", "large")
+    assert refused.status != 0
+    assert "needs about" in refused.err
+    assert "raise cap" in refused.err
+    assert sampling.kvdyno("plan", "large", "--uncapped").status == 0
+
+
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [

@@ -31,10 +31,11 @@ def _operation(name: str) -> str | None:
 def everything(engine: Engine, folder: Path) -> Left:
     """A load and every operation that the engine has.
 
-    Those of keys and values run in an open loop, with a probe and writes beside it.
+    They run in an open loop with a probe; those of keys and values with writes beside it, too.
     """
     if engine.name == "sampling":
-        left = drive(folder, {"records": 5000, "update.samplers": 1}, binary=engine.binary)
+        paced = {"target": 1000, "update.target": 50000, "queries": 20, "probe.interval": "1ms"}
+        left = drive(folder, {"records": 5000, "update.samplers": 1, **paced}, binary=engine.binary)
         assert left.status == 0, left.err
         return left
     known = {option.name for option in engine.description.options}

@@ -57,13 +57,32 @@ def timeline() -> pd.DataFrame:
     return pd.concat([values, pd.DataFrame([{**stall, "cause": "level0", "detail": "", "status": "ok"}])])
 
 
-TABLES = {"estimates": estimates, "percentiles": percentiles, "series": series, "timeline": timeline}
+def choice() -> pd.DataFrame:
+    rows = [
+        {
+            "label": "RocksDB" if mix < 0.01 else "LevelDB", "dataset": size, "workload": w, "mix": mix,
+            "value": 1.25, "decided": mix != 0.01, "unit": "ratio", "status": "ok", "n": 5,
+        }
+        for size in SIZES
+        for w in ("A", "C")
+        for mix in (0.001, 0.01, 3.0)
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+TABLES = {
+    "estimates": estimates,
+    "percentiles": percentiles,
+    "series": series,
+    "timeline": timeline,
+    "choice": choice,
+}
 
 
 def binding(kind: plots.Kind) -> Binding:
     return Binding(
         title="A title",
-        x="dataset" if kind.table == "estimates" else None,
+        x="dataset" if kind.table in ("estimates", "choice") else None,
         series=("label",),
         panels=("label",) if kind.table == "timeline" else ("workload",),
         label="Throughput",
@@ -86,7 +105,7 @@ def texts(figure: Figure) -> set[str]:
 
 def test_the_kinds_are_found_in_the_folder() -> None:
     assert set(plots.kinds()) == {
-        "bars", "lines", "measures", "percentiles", "stacked", "timeline", "timeseries",
+        "bars", "choice", "lines", "measures", "percentiles", "stacked", "timeline", "timeseries",
     }  # fmt: skip
     assert all(len(kind.summary) > 20 for kind in plots.kinds().values())
 
@@ -96,7 +115,20 @@ def test_a_figure_names_its_series_title_unit_and_caption(name: str) -> None:
     found = texts(draw(name))
     named = {"anonymous"} if name == "stacked" else {"LevelDB", "RocksDB"}
     assert {"A title", "n = 5", *named} <= found
-    assert any(text.endswith("kop/s") for text in found)
+    assert name == "choice" or any(text.endswith("kop/s") for text in found)
+
+
+def test_a_map_shows_mixes_advantages_and_what_is_open() -> None:
+    figure = draw("choice")
+    assert {"1 : 1,000", "1 : 100", "3 : 1", "1.25×", "64 MiB", "Throughput"} <= texts(figure)
+    assert any("not shown to be cheaper" in text for text in texts(figure))
+    looks = style.looks(choice(), binding(plots.kinds()["choice"]))
+    cells = [cell for cell in figure.axes[0].patches if cell.get_label() != "paper"]
+    assert len(cells) == 9
+    assert to_hex(cells[0].get_facecolor()).upper() == looks[("RocksDB",)].colour
+    assert [bool(cell.get_hatch()) for cell in cells] == [False, True, False] * 3
+    closed = plots.kinds()["choice"].draw(choice().assign(decided=True), binding(plots.kinds()["choice"]))
+    assert not any("not shown" in text for text in texts(closed))
 
 
 @pytest.mark.parametrize("name", plots.kinds())

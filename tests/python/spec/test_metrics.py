@@ -15,7 +15,7 @@ from kvdyno.model.engine import Engine
 from kvdyno.model.experiment import Experiment
 from kvdyno.spec import load_experiment
 
-KINDS = {"percentiles": "percentiles", "timeseries": "series", "timeline": "timeline"}
+KINDS = {"percentiles": "percentiles", "timeseries": "series", "timeline": "timeline", "choice": "choice"}
 
 
 def catalog(**counters: tuple[str, ...] | None) -> dict[str, Engine]:
@@ -104,8 +104,37 @@ def test_a_derived_metric_is_one_for_figures_tables_and_claims(tmp_path: Path) -
         (("metric: user.share", "metric: user.shar"), "did you mean 'user.share'?"),
         (("sum: cpu.user,", "sum: [],"), "sum"),
         (("over: [cpu.user, cpu.system]", "over: [user.share]"), "unknown metric 'user.share'"),
+        (("sum: cpu.user,", "sum: cpu.user, over_log: datasets,"), "did you mean 'dataset'?"),
+        (("sum: cpu.user,", "sum: cpu.user, over_log: workload,"), "expected an axis of numbers above 1"),
     ],
 )
 def test_a_derived_metric_that_is_wrong(tmp_path: Path, change: tuple[str, str], message: str) -> None:
     with pytest.raises(SpecError, match=re.escape(message)):
         load(tmp_path, DERIVED.replace(*change))
+
+
+CHOICE = """figures: [{id: f, kind: choice, x: workload, metric: read.latency.mean,
+  against: {metric: throughput, mix: reads per update}}]
+"""
+
+
+def test_a_choice_between_mixes_has_two_costs(tmp_path: Path) -> None:
+    (figure,) = load(tmp_path, CHOICE).figures
+    assert figure.against is not None
+    assert (figure.against.metric, figure.against.phase) == ("throughput", "run")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("against: {metric: throughput, mix: reads per update}", "title: x"), "choice: expected against"),
+        (("metric: throughput", "metric: throughputs"), "did you mean 'throughput'?"),
+        (("mix: reads", "phase: measured, mix: reads"), "did you mean 'measure'?"),
+        (("kind: choice", "kind: bars"), "against: expected one of the kinds choice, found bars"),
+        ((", mix: reads per update", ""), "mix"),
+    ],
+)
+def test_a_choice_that_is_wrong(tmp_path: Path, change: tuple[str, str], message: str) -> None:
+    assert change[0] in CHOICE
+    with pytest.raises(SpecError, match=re.escape(message)):
+        load(tmp_path, CHOICE.replace(*change))

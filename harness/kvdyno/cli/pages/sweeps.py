@@ -57,10 +57,17 @@ def plan_table(
     size = f"{counted(len(plan.points), 'point')}, {counted(len(plan.runs), 'run')}"
     console.print(f"\n{size}, {len(reuse.records)} stored already")
     _levels(console, plan)
+    if memory := _memory(plan):
+        console.print(f"memory: a run needs up to about {human_bytes(memory)}")
     if len(reuse.records) < len(plan.runs):
         _costs(console, rest, price_per_hour=price_per_hour)
     for note in (*_partnerless(reuse), *plan.notes):
         hanging(console, "note:", note, style="yellow")
+
+
+def _memory(plan: Plan) -> int:
+    """Bytes that the largest run needs; 0: not known."""
+    return max((point.expected_memory_bytes for point in plan.points), default=0)
 
 
 def _partnerless(reuse: Reuse) -> list[str]:
@@ -122,6 +129,7 @@ def plan_document(
         "snapshots": rest.snapshots,
         "snapshot_bytes": rest.snapshot_bytes,
         "disk_bytes": rest.disk_bytes,
+        "memory_bytes": _memory(plan) or None,
         "price": None if price_per_hour is None else _price(rest, price_per_hour),
         "notes": list(plan.notes),
         "points": [_point_document(point) for point in plan.points],
