@@ -152,21 +152,21 @@ def _run(
     with GateDisplay(silent() if json else console, budget_seconds=gate.spec.budget_seconds) as display:
         found = pipeline.run_gate(here, gate, how=how, observer=display, wait=wait)
     command = shown.command_again(request, gate=gate, uncapped=how.uncapped)
-    page = None
+    report = None
     if any(record.status == "ok" for record in found.records):
         analysis = pipeline.analyse(here, found.plan, records=found.records)
         paths = pipeline.write_report(
             here, analysis, gate.whole.experiment, commands=[command], uncapped=how.uncapped
         )
-        page = paths.html
+        report = paths.html
     if junit:
         junit.write_text(shown.junit(found), encoding="utf-8")
     if markdown:
         markdown.write_text(shown.markdown(found, command=command), encoding="utf-8")
     if json:
-        print_json(shown.document(found, command=command, page=page))
+        print_json(shown.document(found, command=command, report=report))
     else:
-        shown.page(console, found, command=command, page=page)
+        shown.page(console, found, command=command, report=report)
     if os.environ.get("GITHUB_ACTIONS") == "true":
         for line in shown.annotation_lines(found):
             typer.echo(line, err=True)
