@@ -39,7 +39,8 @@ class Point:
     (the harness adds the run's seeds and places: data.dir, output.dir, progress.fd). `identity` hashes all
     that can change the result, the engine's build included. `dataset` is the first of its loads,
     `other_loads` are the second, third and so on, from which later repetitions start. With `recovery` the
-    driver is killed, and the store that it leaves is opened again.
+    driver is killed, and the store that it leaves is opened again. `earlier_identity` is the one that it had
+    before plans set the interval of short series: reports show such records, sweeps measure again.
     """
 
     slug: str
@@ -58,6 +59,12 @@ class Point:
     other_loads: tuple[Dataset, ...] = ()
     cache: CachePolicy = DEFAULT_CACHE
     recovery: Recovery | None = None
+    earlier_identity: str | None = None
+
+    @property
+    def identities(self) -> tuple[str, ...]:
+        """What records of it are stored under."""
+        return (self.identity, self.earlier_identity) if self.earlier_identity else (self.identity,)
 
     @property
     def loads(self) -> tuple[Dataset, ...]:

@@ -13,6 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from kvdyno.model.bundle import Bundle
+from kvdyno.store import bundled, write_bundle
+
 from .conftest import Checkout, make_checkout
 
 Member = tuple[tarfile.TarInfo, bytes]
@@ -174,3 +177,17 @@ def test_nothing_recorded_is_nothing_to_export(checkout: Checkout) -> None:
     refused = checkout.kvdyno("export", "tiny", "--uncapped")
     assert refused.status == 7
     assert "no record belongs to experiment 'tiny'" in refused.err
+
+
+def test_records_of_a_newer_kvdyno_are_refused(elsewhere: Checkout, tmp_path: Path) -> None:
+    record, path = tmp_path / "record.json", tmp_path / "later.tar.gz"
+    record.write_text('{"schema_version": "kvdyno.record/9"}')
+    members = {"runs/x-0123456789ab/20260101T000000Z-r1-abcdef/record.json": record}
+    names = {"experiment": "tiny", "profile": "quick", "commit": None, "sweeps": (), "hosts": ()}
+    bundle = Bundle.model_validate({**names, "runs": 1, "files": bundled(members)})
+    write_bundle(path, bundle, members)
+    refused = elsewhere.kvdyno("import", str(path))
+    assert refused.status == 7
+    assert "found kvdyno.record/9: a newer kvdyno wrote it" in refused.err
+    assert "update kvdyno" in refused.err
+    assert elsewhere.records() == []
