@@ -39,7 +39,7 @@ SuiteOption = Annotated[
 ]
 EngineOption = Annotated[
     str | None,
-    typer.Option("--engine", metavar="NAME", help="The engine to build of git revisions."),
+    typer.Option("--engine", metavar="NAME", help="The engine to build from git revisions."),
 ]
 MarginOption = Annotated[
     str | None,
@@ -84,7 +84,7 @@ def regress(
     margin: MarginOption = None,
     twins: Annotated[
         bool,
-        typer.Option("--twins", metavar="", help="Measure though both are one build: a test of the gate."),
+        typer.Option("--twins", metavar="", help="Measure even if both are one build: a test of the gate."),
     ] = False,
     junit: Annotated[
         Path | None, typer.Option("--junit", help="Write a test case for each comparison.", **_FILE)
@@ -105,7 +105,7 @@ def regress(
     """Decide whether HEAD is slower than BASE, measuring both in turn until it is decided.
 
     BASE and HEAD are git revisions of this checkout, or engines: `HEAD~1`, `rocksdb@10.4.2`,
-    `chunkstore:log_limit=4MiB`, `chunkstore:preset=published`. The same command goes on where it was stopped.
+    `chunkstore:log_limit=4MiB`, `chunkstore:preset=published`. Repeat the command to continue it.
 
     Exit status: 0 no regression, 1 regression, 2 undecided, 3 error, 130 interrupted.
 
