@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from kvdyno.errors import StoreError
 from kvdyno.model.bundle import BUNDLE_SCHEMA, LIST, STORED, Bundle, BundledFile
 from kvdyno.model.schema import parse_json, upgraded
+from kvdyno.model.sweep import SWEEP_SCHEMA
 
 from .runs import RECORD, CorruptRecord, read_record
 
@@ -53,17 +54,21 @@ def take_bundle(path: Path, *, results: Path) -> tuple[Bundle, int]:
     """Put a bundle's records and sweeps below `results`; return its list and how many runs were new.
 
     What is there already stays. Raises StoreError, having taken nothing, if the file is no bundle, if a
-    member is missing or not what the list has, if a record cannot be read here, or if a run of the same id
-    is there with another record.
+    member is missing or not what the list has, if a record or a sweep cannot be read here, or if a run of
+    the same id is there with another record.
     """
     with _unpacked(path, results) as (bundle, folder):
         runs = sorted(run for run in (folder / "runs").glob("*/*") if run.is_dir())
         new = [run for run in runs if not _is_there(run, results / run.relative_to(folder))]
+        sweeps = sorted((folder / "sweeps").glob("*.json"))
         for run in new:
             _check(run / RECORD, where=f"{path}: {run.relative_to(folder)}")
+        for sweep in sweeps:
+            where = f"{path}: {sweep.relative_to(folder)}"
+            upgraded(parse_json(sweep.read_bytes(), where=where), known=SWEEP_SCHEMA, where=where)
         for run in new:
             _move(run, results / run.relative_to(folder))
-        for sweep in sorted((folder / "sweeps").glob("*.json")):
+        for sweep in sweeps:
             target = results / "sweeps" / sweep.name
             if not target.exists():
                 _move(sweep, target)

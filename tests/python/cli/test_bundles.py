@@ -179,15 +179,25 @@ def test_nothing_recorded_is_nothing_to_export(checkout: Checkout) -> None:
     assert "no record belongs to experiment 'tiny'" in refused.err
 
 
-def test_records_of_a_newer_kvdyno_are_refused(elsewhere: Checkout, tmp_path: Path) -> None:
-    record, path = tmp_path / "record.json", tmp_path / "later.tar.gz"
-    record.write_text('{"schema_version": "kvdyno.record/9"}')
-    members = {"runs/x-0123456789ab/20260101T000000Z-r1-abcdef/record.json": record}
+@pytest.mark.parametrize(
+    ("member", "version"),
+    [
+        ("runs/x-0123456789ab/20260101T000000Z-r1-abcdef/record.json", "kvdyno.record/9"),
+        ("sweeps/20260101T000000-abcdef01.json", "kvdyno.sweep/9"),
+    ],
+)
+def test_what_a_newer_kvdyno_stored_is_refused(
+    elsewhere: Checkout, tmp_path: Path, member: str, version: str
+) -> None:
+    stored, path = tmp_path / "stored.json", tmp_path / "later.tar.gz"
+    stored.write_text(json.dumps({"schema_version": version}))
+    members = {member: stored}
     names = {"experiment": "tiny", "profile": "quick", "commit": None, "sweeps": (), "hosts": ()}
     bundle = Bundle.model_validate({**names, "runs": 1, "files": bundled(members)})
     write_bundle(path, bundle, members)
     refused = elsewhere.kvdyno("import", str(path))
     assert refused.status == 7
-    assert "found kvdyno.record/9: a newer kvdyno wrote it" in refused.err
+    assert f"found {version}: a newer kvdyno wrote it" in refused.err
     assert "update kvdyno" in refused.err
     assert elsewhere.records() == []
+    assert not (elsewhere.root / "results" / "sweeps").exists()
