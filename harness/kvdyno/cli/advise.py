@@ -29,10 +29,10 @@ def advise(
     results: ResultsOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Say what stored runs' counters suggest about options, with the evidence.
+    """Suggest options from the counters of stored runs, with the evidence.
 
-    Every suggestion is a hypothesis. An experiment file beside it puts the advised options beside the run's
-    own; `kvdyno run` measures it, and its claim shows whether following the advice helps.
+    Every suggestion is a hypothesis, with an experiment that compares the advised options with the run's
+    own. `kvdyno run` measures it, and its claim shows whether the advice helps.
 
     Example: `kvdyno advise rocksdb.p`
     """

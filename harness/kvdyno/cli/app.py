@@ -132,12 +132,12 @@ GovernorOption = Annotated[
     typer.Option(
         "--governor",
         metavar="NAME",
-        help="CPU frequency governor during the sweep, such as performance; put back afterwards.",
+        help="CPU frequency governor during the sweep, such as performance; restored afterwards.",
     ),
 ]
 NoTurboOption = Annotated[
     bool,
-    typer.Option("--no-turbo", metavar="", help="Turbo off during the sweep; put back afterwards."),
+    typer.Option("--no-turbo", metavar="", help="Turbo off during the sweep; restored afterwards."),
 ]
 UncappedOption = Annotated[
     bool, typer.Option("--uncapped", metavar="", help="Run without a memory cap; every record notes it.")

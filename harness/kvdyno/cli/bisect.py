@@ -39,7 +39,7 @@ def bisect(
 ) -> None:
     """Find the first commit after GOOD that is worse than GOOD by more than the margin.
 
-    Exit status: 0 found, 2 not located. The same command goes on where it was stopped.
+    Exit status: 0 found, 2 not located. Repeat the command to continue it.
 
     Example: `kvdyno bisect v1 HEAD --point a`
     """

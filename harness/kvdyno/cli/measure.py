@@ -102,9 +102,7 @@ def run(
     repeat: RepeatOption = None,
     runner: RunnerOption = "local",
     cache: CacheOption = None,
-    force: Annotated[
-        bool, typer.Option("--force", metavar="", help="Measure again what is stored already.")
-    ] = False,
+    force: Annotated[bool, typer.Option("--force", metavar="", help="Measure stored runs again.")] = False,
     uncapped: UncappedOption = False,
     cpus: Annotated[
         str | None,
@@ -119,8 +117,8 @@ def run(
 ) -> None:
     """Measure an experiment and write its figures, tables and report.
 
-    Engines are interleaved inside each repetition. What is stored already is not measured again, so an
-    interrupted sweep resumes by running it again; Ctrl-C loses at most the run in progress.
+    Engines are interleaved inside each repetition. Stored runs are not measured again,
+    so the same command resumes an interrupted sweep. Ctrl-C loses at most the run in progress.
 
     Example: `kvdyno run quickstart --engines rocksdb,leveldb --repeat 5`
     """
@@ -218,8 +216,8 @@ def report(
 ) -> None:
     """Make figures, tables and the report again from stored records; measures nothing.
 
-    Where the experiment's engines are not built, the builds are those of the latest sweep that measured most
-    of them. Records of another host are taken where this one has none.
+    If the experiment's engines are not built, the report takes the builds of the latest sweep that measured
+    most of them. If this host has no records, it takes those of another.
 
     Example: `kvdyno report quickstart`
     """

@@ -61,10 +61,10 @@ def publish(
     ] = None,
     results: ResultsOption = None,
 ) -> None:
-    """Make a sweep's numbers a folder below results/ that can be committed.
+    """Write a sweep's numbers to a folder below results/, to be committed.
 
-    It gets all metrics, the tables, and origin.yaml: command, commit, machine, sweeps. Documents with numbers
-    from it are rendered.
+    The folder holds all metrics, the tables, and origin.yaml: command, commit, machine, sweeps. Documents
+    that use its numbers are rendered.
 
     Example: `kvdyno publish quickstart --as quickstart --state "nothing else running"`
     """

@@ -39,7 +39,7 @@ SuiteOption = Annotated[
 ]
 EngineOption = Annotated[
     str | None,
-    typer.Option("--engine", metavar="NAME", help="The engine to build of git revisions."),
+    typer.Option("--engine", metavar="NAME", help="The engine to build from git revisions."),
 ]
 MarginOption = Annotated[
     str | None,
@@ -84,7 +84,7 @@ def regress(
     margin: MarginOption = None,
     twins: Annotated[
         bool,
-        typer.Option("--twins", metavar="", help="Measure though both are one build: a test of the gate."),
+        typer.Option("--twins", metavar="", help="Measure even if both are one build: a test of the gate."),
     ] = False,
     junit: Annotated[
         Path | None, typer.Option("--junit", help="Write a test case for each comparison.", **_FILE)
@@ -105,7 +105,7 @@ def regress(
     """Decide whether HEAD is slower than BASE, measuring both in turn until it is decided.
 
     BASE and HEAD are git revisions of this checkout, or engines: `HEAD~1`, `rocksdb@10.4.2`,
-    `chunkstore:log_limit=4MiB`, `chunkstore:preset=published`. The same command goes on where it was stopped.
+    `chunkstore:log_limit=4MiB`, `chunkstore:preset=published`. Repeat the command to continue it.
 
     Exit status: 0 no regression, 1 regression, 2 undecided, 3 error, 130 interrupted.
 
@@ -152,21 +152,21 @@ def _run(
     with GateDisplay(silent() if json else console, budget_seconds=gate.spec.budget_seconds) as display:
         found = pipeline.run_gate(here, gate, how=how, observer=display, wait=wait)
     command = shown.command_again(request, gate=gate, uncapped=how.uncapped)
-    page = None
+    report = None
     if any(record.status == "ok" for record in found.records):
         analysis = pipeline.analyse(here, found.plan, records=found.records)
         paths = pipeline.write_report(
             here, analysis, gate.whole.experiment, commands=[command], uncapped=how.uncapped
         )
-        page = paths.html
+        report = paths.html
     if junit:
         junit.write_text(shown.junit(found), encoding="utf-8")
     if markdown:
         markdown.write_text(shown.markdown(found, command=command), encoding="utf-8")
     if json:
-        print_json(shown.document(found, command=command, page=page))
+        print_json(shown.document(found, command=command, report=report))
     else:
-        shown.page(console, found, command=command, page=page)
+        shown.page(console, found, command=command, report=report)
     if os.environ.get("GITHUB_ACTIONS") == "true":
         for line in shown.annotation_lines(found):
             typer.echo(line, err=True)

@@ -13,9 +13,7 @@ from .app import DataOption, JsonOption, RepeatOption, ResultsOption, app, proje
 @app.command(rich_help_panel="This machine")
 def selftest(
     repeat: RepeatOption = None,
-    force: Annotated[
-        bool, typer.Option("--force", metavar="", help="Measure again what is stored already.")
-    ] = False,
+    force: Annotated[bool, typer.Option("--force", metavar="", help="Measure stored runs again.")] = False,
     tools: Annotated[
         bool, typer.Option("--tools/--no-tools", help="Compare with db_bench, and ycsb if it is named.")
     ] = True,

@@ -169,7 +169,7 @@ def tune(
     """Search an engine's options for workloads of yours, and confirm the best of them with fresh runs.
 
     Candidates are measured beside the default, in the same block. A candidate that runs out of memory is a
-    result, from which the search learns. A search that was killed goes on when it is started again.
+    result, from which the search learns. Repeat the command to continue a killed search.
 
     Example: `kvdyno tune rocksdb --workload a,c --objective throughput,read.p99 --budget 2h`
     """

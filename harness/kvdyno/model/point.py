@@ -41,6 +41,8 @@ class Point:
     `other_loads` are the second, third and so on, from which later repetitions start. With `recovery` the
     driver is killed, and the store that it leaves is opened again. `expected_memory_bytes` is what the driver
     describes of its peak; 0: not known.
+    driver is killed, and the store that it leaves is opened again. `earlier_identity` is the one that it had
+    before plans set the interval of short series: reports show such records, sweeps measure again.
     """
 
     slug: str
@@ -60,6 +62,12 @@ class Point:
     cache: CachePolicy = DEFAULT_CACHE
     recovery: Recovery | None = None
     expected_memory_bytes: int = 0
+    earlier_identity: str | None = None
+
+    @property
+    def identities(self) -> tuple[str, ...]:
+        """What records of it are stored under."""
+        return (self.identity, self.earlier_identity) if self.earlier_identity else (self.identity,)
 
     @property
     def loads(self) -> tuple[Dataset, ...]:

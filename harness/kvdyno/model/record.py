@@ -9,9 +9,25 @@ from pydantic import Field
 
 from .engine import BuildIdentity, DriverIdentity, EngineIdentity, Frozen
 from .experiment import AxisValue, DeviceLimits
+from .schema import Step
 
-RECORD_SCHEMA = "kvdyno.record/1"
+RECORD_SCHEMA = "kvdyno.record/2"
 OUTCOME_SCHEMA = "kvdyno.outcome/1"
+
+
+def _from_1(record: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Gauges were `probes` once, and empty; what runs containers was the detail `engine`."""
+    runner = record["runner"]
+    details = _renamed(runner["details"], "engine", "container_engine")
+    return {**_renamed(record, "probes", "gauges"), "runner": {**runner, "details": details}}
+
+
+def _renamed(document: Mapping[str, Any], old: str, new: str) -> Mapping[str, Any]:
+    return {new if name == old else name: value for name, value in document.items()}
+
+
+#: From version 1 of a record to the present one. docs/formats.md: how to raise a version.
+RECORD_STEPS: tuple[Step, ...] = (_from_1,)
 
 RunStatus = Literal[
     "ok",

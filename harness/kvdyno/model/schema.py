@@ -6,7 +6,7 @@ A `$ref` to another schema is the name of a file in the schema folder.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
@@ -19,6 +19,9 @@ from referencing.jsonschema import DRAFT7
 from kvdyno.errors import KvdynoError, StoreError
 
 SchemaName = Literal["claims", "describe", "outcome", "progress", "record"]
+
+#: From a document of one version to the same one in the next. The document itself stays as it is.
+Step = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 
 _SUFFIX = ".schema.json"
 
@@ -39,19 +42,27 @@ def parse_json(text: str | bytes, *, where: str, error: type[KvdynoError] = Stor
         raise error(f"expected JSON, found {_shortened(found)}: {reason}", where=where) from None
 
 
-def refuse_newer(document: Any, *, known: str, where: str) -> None:
-    """Raise StoreError if `document` has a later version of the schema `known`, such as kvdyno.record/1.
+def upgraded(document: Any, *, known: str, steps: Sequence[Step] = (), where: str) -> Any:
+    """`document` as the version `known` of its schema, such as kvdyno.record/2, has it.
 
-    Its fields may differ, so this check comes before theirs. No version has been raised so far; a release
-    that raises one reads those before it.
+    `steps[n - 1]` leads from version n to n + 1. What names no version of this schema comes back as it is.
+    Raises StoreError if the version is later than `known`, or if the fields are not those of its version.
     """
     name, _, latest = known.rpartition("/")
     found = str(document.get("schema_version", "")) if isinstance(document, dict) else ""
     kind, _, version = found.rpartition("/")
-    if kind == name and version.isdecimal() and int(version) > int(latest):
+    if kind != name or not version.isdecimal() or int(version) < 1:
+        return document
+    if int(version) > int(latest):
         raise StoreError(
             f"expected {known}, found {found}: a newer kvdyno wrote it", where=where, remedy="update kvdyno"
         )
+    try:
+        for step in steps[int(version) - 1 :]:
+            document = step(document)
+    except (AttributeError, KeyError, TypeError) as failure:
+        raise StoreError(f"expected the fields of {found}: {failure!r}", where=where) from failure
+    return {**document, "schema_version": known}
 
 
 def validate(document: Any, *, schema: SchemaName, where: str, error: type[KvdynoError] = StoreError) -> None:

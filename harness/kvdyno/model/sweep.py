@@ -14,6 +14,8 @@ from .engine import Engine, EngineDescription, Frozen, Preset
 from .experiment import DEFAULT_CACHE, CachePolicy
 from .point import Plan
 
+SWEEP_SCHEMA = "kvdyno.sweep/1"
+
 
 class SweptEngine(Frozen):
     """An engine (see Engine) without the place of its driver; `presets` are option texts by name."""

@@ -1,4 +1,4 @@
-"""Paper: chapters and templates become LaTeX, LaTeX becomes a PDF that passes the gate. No statistics here.
+"""Paper: chapters and templates become LaTeX, LaTeX becomes a PDF that passes its checks. No statistics here.
 
 Templates lie outside of this package, in the checkout's paper/: base/ is shared, a folder each has a paper's
 own text. What they may call is in `context`; what they print is escaped in `templates`.

@@ -1,4 +1,4 @@
-"""From LaTeX to a PDF that passes the gate: nothing undefined or overfull, fonts embedded, no raster."""
+"""From LaTeX to a PDF that passes its checks: nothing undefined or overfull, fonts embedded, no raster."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def check_tools() -> None:
 def build_pdf(source: Path, *, epoch: int) -> tuple[Path, int]:
     """The PDF beside `source`, and its pages. Equal sources and `epoch` (Unix seconds) give equal bytes.
 
-    Raises HostError if a program is missing, SpecError if LaTeX fails or the gate refuses its result, with
+    Raises HostError if a program is missing, SpecError if LaTeX fails or a check refuses its result, with
     file and line.
     """
     check_tools()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from kvdyno.model.point import Plan, Point, Run
@@ -48,7 +48,10 @@ def stored(project: Project, whole: Plan, *, uncapped: bool = False) -> Mapping[
     are each run's latest, but a conclusive one if any. They bear the plan's names, whatever they were called
     when they were measured.
     """
-    fitting = [r for r in _records(project, whole) if r.runner.capped != uncapped]
+    identities = {identity for point in whole.points for identity in point.identities}
+    fitting = [
+        r for r in RunStore(project.runs).records(identities=identities) if r.runner.capped != uncapped
+    ]
     hosts = [r.environment.host_id for r in fitting]
     host = host_id() if host_id() in hosts else "".join(hosts[-1:])
     candidates = _by_run(whole, (r for r in fitting if r.environment.host_id == host))
@@ -70,9 +73,10 @@ def look_up(project: Project, whole: Plan, *, how: SweepSettings) -> Reuse:
         return Reuse({}, ())
     facts = {**Surveyor(project).survey().facts, **how.frequency.facts}
     cpus = ",".join(map(str, sorted(how.cpus or os.sched_getaffinity(0))))
+    identities = {point.identity for point in whole.points}
     fitting = (
         record
-        for record in _records(project, whole, host=host_id())
+        for record in RunStore(project.runs).records(identities=identities, host_id=host_id())
         if record.runner.capped != how.uncapped
         and record.runner.cpus == cpus
         and all(record.environment.facts.get(name) == facts.get(name) for name in LASTING_FACTS)
@@ -93,19 +97,17 @@ def reusable(project: Project, whole: Plan, *, how: SweepSettings) -> Mapping[st
     return look_up(project, whole, how=how).records
 
 
-def _records(project: Project, whole: Plan, *, host: str | None = None) -> Iterator[Record]:
-    """In order of start."""
-    identities = {point.identity for point in whole.points}
-    return RunStore(project.runs).records(identities=identities, host_id=host)
-
-
 def _by_run(whole: Plan, records: Iterable[Record]) -> Mapping[str, list[Record]]:
     """The records of each run, by the run's name, under the plan's names.
 
     A record is a run's if point, repetition, load and seed are the same. Records of older versions have load
     1 and no seed: they are those of drivers that take none.
     """
-    runs = {(run.point.identity, run.repetition, run.load, run.seed): run for run in whole.runs}
+    runs = {
+        (identity, run.repetition, run.load, run.seed): run
+        for run in whole.runs
+        for identity in run.point.identities
+    }
     found: dict[str, list[Record]] = {}
     for record in records:
         run = runs.get((record.point.identity, record.repetition, record.load, record.seed))
@@ -164,8 +166,9 @@ def _conclusive(record: Record, point: Point) -> bool:
 
 
 def _named(record: Record, point: Point) -> Record:
-    """The record under the plan's names, which are no part of the identity."""
+    """The record under the plan's names and identity; what else it was asked for stays."""
     names = {
+        "identity": point.identity,
         "slug": point.slug,
         "preset": point.preset,
         "label": str(point.axes["engine"]),
@@ -185,4 +188,6 @@ def remaining(whole: Plan, records: Mapping[str, Record]) -> Plan:
 
 def corrupt(project: Project, whole: Plan) -> tuple[CorruptRecord, ...]:
     """Records of this plan that cannot be read."""
-    return RunStore(project.runs).corrupt_records(identities={point.identity for point in whole.points})
+    return RunStore(project.runs).corrupt_records(
+        identities={identity for point in whole.points for identity in point.identities}
+    )

@@ -69,12 +69,12 @@ def _resolved(
     combination: Mapping[str, AxisValue],
     project: Project,
 ) -> Resolved:
-    """The combination with its records counted, an end to each phase, and its series' interval."""
+    """The combination with its records counted and an end to each phase."""
     resolved = resolve(experiment, choice=choice, engine=engine, combination=combination, project=project)
     records = record_count(resolved, where=str(experiment.path))
     if records is not None:
         resolved = replace(resolved, properties={**resolved.properties, RECORDS: str(records)})
-    resolved = with_sampling(with_ends(resolved, experiment=experiment, records=records))
+    resolved = with_ends(resolved, experiment=experiment, records=records)
     check_operations(resolved, label=choice.label, where=str(experiment.path))
     check_recovery(resolved, label=choice.label, where=str(experiment.path))
     if engine.external and not resolved.measures_load:
@@ -98,12 +98,14 @@ def _refuse_twins(points: Iterable[Point], *, where: str) -> None:
 
 
 def _point(experiment: Experiment, *, choice: EngineChoice, resolved: Resolved) -> Point:
+    unsampled, resolved = resolved, with_sampling(resolved)
     datasets = make_datasets(resolved, loads=experiment.loads)
     loaded_bytes = datasets[0].bytes if datasets else 0
     start, *others = datasets if datasets and not resolved.measures_load else (None,)
     return Point(
         slug=point_slug(choice.label, axes=_speaking(resolved.axes, experiment), engine=resolved.engine),
         identity=point_identity(resolved, dataset=start),
+        earlier_identity=None if resolved is unsampled else point_identity(unsampled, dataset=start),
         engine=resolved.engine,
         preset=choice.preset,
         axes={"engine": choice.label, "preset": choice.preset, **resolved.axes},

@@ -29,8 +29,8 @@ from .external import ExternalDriver
 from .held import RateMeter
 from .kernel import device_below, read_machine
 from .killed import ACKNOWLEDGED, KILLED, not_killed, renewed_caches, reopening_properties, was_killed
+from .run_status import Signs, judge, read_tail
 from .throttle import throttle_for
-from .verdict import Evidence, judge, read_tail
 from .watch import Ending, Progress, run_in_cage
 
 _PAGE_SLACK_BYTES = 1 << 20
@@ -115,7 +115,7 @@ class _Stage:
             details |= {"device_binds": binds, "device_held": held}
         _warn(draft, ending, others)
         outcome, flaw = driver.collect(output, ending=ending)
-        evidence = Evidence(
+        signs = Signs(
             ending=ending,
             outcome=outcome,
             outcome_flaw=flaw,
@@ -124,7 +124,7 @@ class _Stage:
             timeout_seconds=point.timeout_seconds,
             free_bytes=free_bytes(self.store),
         )
-        return _Driven(ending, outcome, *judge(evidence), details)
+        return _Driven(ending, outcome, *judge(signs), details)
 
 
 def _finished(stage: _Stage, driven: _Driven) -> Record:

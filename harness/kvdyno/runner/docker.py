@@ -23,7 +23,7 @@ from kvdyno.model.engine import RunnerName
 
 from .cage import BINDS_V1, BINDS_V2
 from .cgroup import V1, V2
-from .docker_cage import IMAGE_USER, UNREACHABLE, Confines, DockerCage
+from .docker_cage import IMAGE_USER, UNREACHABLE, ContainerSettings, DockerCage
 from .hierarchy import controller_mounts
 from .throttle import Throttle, cannot_limit, held_at_root
 
@@ -59,7 +59,7 @@ class DockerWarden:
             self._client.close()
             raise
         name = owned_name(sweep_id)
-        self._confines = Confines(
+        self._settings = ContainerSettings(
             name=name,
             labels=owner_labels(sweep_id),
             user=self._user(),
@@ -82,18 +82,18 @@ class DockerWarden:
             "cgroup_version": facts.get("CgroupVersion"),
             "runtime": facts.get("DefaultRuntime"),
             "seccomp": self._security.get("seccomp", "none"),
-            "user": self._confines.user,
+            "user": self._settings.user,
         }
 
     @property
     def device_binds(self) -> str:
         """See Warden."""
-        return BINDS_V1 if self._confines.version is V1 else BINDS_V2
+        return BINDS_V1 if self._settings.version is V1 else BINDS_V2
 
     @property
     def binds_write_back(self) -> bool:
         """See Warden."""
-        return self._confines.version is V2
+        return self._settings.version is V2
 
     @contextlib.contextmanager
     def cage(self, *, cap_bytes: int, throttle: Throttle | None = None) -> Iterator[DockerCage]:
@@ -103,8 +103,8 @@ class DockerWarden:
         with _root_group(throttle) as root_group:
             cage = DockerCage(
                 self._client,
-                self._confines,
-                name=f"{self._confines.name}.{self._count}",
+                self._settings,
+                name=f"{self._settings.name}.{self._count}",
                 cap_bytes=cap_bytes if self.capped else 0,
                 # Until its processes are moved, the container's own group holds what they write directly.
                 throttle=throttle,
@@ -147,7 +147,7 @@ class DockerWarden:
 
     def _remove_own(self) -> None:
         for name, labels in self._ours():
-            if labels[LABEL_OWNER] == self._confines.name:
+            if labels[LABEL_OWNER] == self._settings.name:
                 self._remove(name)
 
     def _ours(self) -> list[tuple[str, Mapping[str, str]]]:

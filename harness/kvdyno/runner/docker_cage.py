@@ -56,7 +56,7 @@ _KILL_SECONDS = 20
 
 
 @dataclass(frozen=True)
-class Confines:
+class ContainerSettings:
     """What all containers of a sweep share: the owner's labels, and what the Engine must be given."""
 
     name: str
@@ -77,7 +77,7 @@ class DockerCage:
     def __init__(
         self,
         client: DockerClient,
-        confines: Confines,
+        settings: ContainerSettings,
         *,
         name: str,
         cap_bytes: int,
@@ -86,7 +86,7 @@ class DockerCage:
     ) -> None:
         """`root_group`: v1's group for I/O where the container's processes go; the Engine's own if None."""
         self._client = client
-        self._confines = confines
+        self._settings = settings
         self._cap_bytes = cap_bytes
         self._throttle = throttle
         self._root_group = root_group
@@ -99,8 +99,8 @@ class DockerCage:
         """See Cage. A container that the Engine makes but cannot start is HostError too."""
         self._holder = Holder.make(task.output, inside=Path(OUTPUT))
         task.log.touch()
-        if self._confines.owner is not None:
-            give((task.store, task.output), self._confines.owner)
+        if self._settings.owner is not None:
+            give((task.store, task.output), self._settings.owner)
         process = DockerProcess(self, self._holder, take_back=lambda: self._take_back(task))
         with process.watched():
             container = self._create(task, self._holder)
@@ -115,17 +115,17 @@ class DockerCage:
     def _create(self, task: Task, holder: Holder) -> Container:
         places = Places(store=Path(DATA), output=Path(OUTPUT), progress_fd=PROGRESS_FD)
         entry, *command = holder.command(
-            task.argv(places), log=task.log, counters=self._confines.version.container_files
+            task.argv(places), log=task.log, counters=self._settings.version.container_files
         )
         return self._client.containers.create(
             task.engine.image,
             name=self.place,
-            labels=dict(self._confines.labels),
+            labels=dict(self._settings.labels),
             entrypoint=[entry],
             command=command,
             working_dir=OUTPUT,
-            user=self._confines.user,
-            userns_mode=self._confines.userns_mode,
+            user=self._settings.user,
+            userns_mode=self._settings.userns_mode,
             environment={"LC_ALL": "C"},
             # Unlike volumes, whose parts colons separate, mounts take any path.
             mounts=[
@@ -141,7 +141,7 @@ class DockerCage:
             ulimits=_limits(),
             cpuset_cpus=",".join(map(str, task.cpus)),
             log_config={"Type": "none", "Config": {}},
-            **(self._throttle.docker(v2=self._confines.version is V2) if self._throttle else {}),
+            **(self._throttle.docker(v2=self._settings.version is V2) if self._throttle else {}),
             # Without the second, a run would swap its way past the cap.
             **({"mem_limit": self._cap_bytes, "memswap_limit": self._cap_bytes} if self._cap_bytes else {}),
         )
@@ -236,11 +236,11 @@ class DockerCage:
     def _counters(self) -> Counters | None:
         if self._holder is None:
             return None
-        counters = Counters(self._holder.report, self._confines.version)
-        return counters if (self._holder.report / self._confines.version.events).exists() else None
+        counters = Counters(self._holder.report, self._settings.version)
+        return counters if (self._holder.report / self._settings.version.events).exists() else None
 
     def _take_back(self, task: Task) -> None:
-        if self._confines.owner is not None:
+        if self._settings.owner is not None:
             give((task.store, task.output), os.geteuid())
 
 

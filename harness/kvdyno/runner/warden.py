@@ -142,7 +142,7 @@ def remove_leftover_containers() -> tuple[str, ...]:
     from .docker import DockerWarden
 
     try:
-        with contextlib.closing(DockerWarden("tidy", capped=False)) as warden:
+        with contextlib.closing(DockerWarden("clean", capped=False)) as warden:
             return warden.remove_leftovers()
     except HostError:
         return ()

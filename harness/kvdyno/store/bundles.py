@@ -15,7 +15,10 @@ from pydantic import ValidationError
 
 from kvdyno.errors import StoreError
 from kvdyno.model.bundle import BUNDLE_SCHEMA, LIST, STORED, Bundle, BundledFile
-from kvdyno.model.schema import parse_json, refuse_newer
+from kvdyno.model.schema import parse_json, upgraded
+from kvdyno.model.sweep import SWEEP_SCHEMA
+
+from .runs import RECORD, CorruptRecord, read_record
 
 _PIECE_BYTES = 1 << 20
 _LIST_BYTES_MAX = 16 << 20
@@ -51,14 +54,21 @@ def take_bundle(path: Path, *, results: Path) -> tuple[Bundle, int]:
     """Put a bundle's records and sweeps below `results`; return its list and how many runs were new.
 
     What is there already stays. Raises StoreError, having taken nothing, if the file is no bundle, if a
-    member is missing or not what the list has, or if a run of the same id is there with another record.
+    member is missing or not what the list has, if a record or a sweep cannot be read here, or if a run of
+    the same id is there with another record.
     """
     with _unpacked(path, results) as (bundle, folder):
         runs = sorted(run for run in (folder / "runs").glob("*/*") if run.is_dir())
         new = [run for run in runs if not _is_there(run, results / run.relative_to(folder))]
+        sweeps = sorted((folder / "sweeps").glob("*.json"))
+        for run in new:
+            _check(run / RECORD, where=f"{path}: {run.relative_to(folder)}")
+        for sweep in sweeps:
+            where = f"{path}: {sweep.relative_to(folder)}"
+            upgraded(parse_json(sweep.read_bytes(), where=where), known=SWEEP_SCHEMA, where=where)
         for run in new:
             _move(run, results / run.relative_to(folder))
-        for sweep in sorted((folder / "sweeps").glob("*.json")):
+        for sweep in sweeps:
             target = results / "sweeps" / sweep.name
             if not target.exists():
                 _move(sweep, target)
@@ -91,12 +101,11 @@ def _read_list(archive: tarfile.TarFile, path: Path) -> Bundle:
         raise StoreError(f"expected {LIST} as its first member", where=str(path))
     stream = archive.extractfile(first)
     assert stream  # it is a file
-    document = parse_json(stream.read(), where=str(path))
-    refuse_newer(document, known=BUNDLE_SCHEMA, where=str(path))
+    document = upgraded(parse_json(stream.read(), where=str(path)), known=BUNDLE_SCHEMA, where=str(path))
     try:
         return Bundle.model_validate(document)
     except ValidationError as failure:
-        raise StoreError(f"expected the list of a kvdyno.bundle/1: {failure}", where=str(path)) from failure
+        raise StoreError(f"expected the list of a {BUNDLE_SCHEMA}: {failure}", where=str(path)) from failure
 
 
 def _unpack(archive: tarfile.TarFile, bundle: Bundle, folder: Path, path: Path) -> None:
@@ -133,12 +142,17 @@ def _is_there(run: Path, target: Path) -> bool:
     """Whether the run is stored already. Raises StoreError if another one is in its place."""
     if not target.exists():
         return False
-    ours, theirs = (folder / "record.json" for folder in (target, run))
+    ours, theirs = (folder / RECORD for folder in (target, run))
     if ours.is_file() and ours.read_bytes() == theirs.read_bytes():
         return True
     raise StoreError(
         "another run has this id", where=str(target), remedy="import into a folder of its own: --results"
     )
+
+
+def _check(path: Path, *, where: str) -> None:
+    if isinstance(found := read_record(path), CorruptRecord):
+        raise StoreError(found.reason, where=where, remedy="update kvdyno, or export the runs again")
 
 
 def _move(source: Path, target: Path) -> None:

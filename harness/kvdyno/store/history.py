@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from kvdyno.errors import StoreError
 from kvdyno.model.history import HISTORY_SCHEMA, Entry
-from kvdyno.model.schema import parse_json, refuse_newer
+from kvdyno.model.schema import parse_json, upgraded
 
 from .runs import make_folder
 
@@ -85,8 +85,7 @@ def _read(path: Path) -> Iterator[Entry]:
         raise StoreError(f"cannot be read: {failure}", where=str(path)) from failure
     for number, line in enumerate(lines, 1):
         where = f"{path}:{number}"
-        document = parse_json(line, where=where)
-        refuse_newer(document, known=HISTORY_SCHEMA, where=where)
+        document = upgraded(parse_json(line, where=where), known=HISTORY_SCHEMA, where=where)
         try:
             yield Entry.model_validate(document)
         except ValidationError as error:

@@ -1,4 +1,4 @@
-"""One sweep a machine: two would measure each other. One sweep a folder: it alone may tidy up there.
+"""One sweep a machine: two would measure each other. One sweep a folder: it alone may clean there.
 
 Sweeps exclude each other by what they share. A container sees another /run/lock, but the same data folder,
 records or cgroups; so a sweep locks all of these.

@@ -25,8 +25,8 @@ from pydantic import ValidationError
 from kvdyno.errors import StoreError
 from kvdyno.model.point import Run
 from kvdyno.model.project import blocking_file
-from kvdyno.model.record import RECORD_SCHEMA, Record
-from kvdyno.model.schema import parse_json, refuse_newer, validate
+from kvdyno.model.record import RECORD_SCHEMA, RECORD_STEPS, Record
+from kvdyno.model.schema import parse_json, upgraded, validate
 
 RECORD = "record.json"
 
@@ -113,17 +113,16 @@ class RunStore:
 
         Identities, if given, leave out most points, not all that begin alike.
         """
-        found = [_read(path) for path in self._paths(identities)]
+        found = [read_record(path) for path in self._paths(identities)]
         readable = sorted((r for r in found if isinstance(r, Record)), key=lambda r: (r.started_at, r.run_id))
         return tuple(readable), tuple(r for r in found if isinstance(r, CorruptRecord))
 
     def run_dir(self, record: Record) -> Path:
-        """Where the record's files are: under the slug that the point had when it was measured.
+        """Where the record's files are: under slug and identity that the point had when it was measured.
 
         Raises StoreError when they are gone.
         """
-        pattern = f"*-{record.point.identity[:_IDENTITY_DIGITS]}/{record.run_id}"
-        found = next(self.root.glob(pattern), None)
+        found = next(self.root.glob(f"*/{record.run_id}"), None)
         if found is None:
             raise StoreError(f"expected the folder of run {record.run_id}, found none", where=str(self.root))
         return found
@@ -159,10 +158,15 @@ def _is_begun(path: Path) -> bool:
     return bool(named) and path.is_dir() and not (path.is_symlink() or path.parent.is_symlink())
 
 
-def _read(path: Path) -> Record | CorruptRecord:
+def read_record(path: Path) -> Record | CorruptRecord:
+    """The record in its present form, whichever version of it the file has."""
     try:
-        document = parse_json(path.read_bytes(), where=str(path))
-        refuse_newer(document, known=RECORD_SCHEMA, where=str(path))
+        document = upgraded(
+            parse_json(path.read_bytes(), where=str(path)),
+            known=RECORD_SCHEMA,
+            steps=RECORD_STEPS,
+            where=str(path),
+        )
         # The schema, 25 times slower than the model, was applied when the record was written.
         record = Record.model_validate(document)
     except StoreError as failure:

@@ -13,6 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from kvdyno.model.bundle import Bundle
+from kvdyno.store import bundled, write_bundle
+
 from .conftest import Checkout, make_checkout
 
 Member = tuple[tarfile.TarInfo, bytes]
@@ -174,3 +177,27 @@ def test_nothing_recorded_is_nothing_to_export(checkout: Checkout) -> None:
     refused = checkout.kvdyno("export", "tiny", "--uncapped")
     assert refused.status == 7
     assert "no record belongs to experiment 'tiny'" in refused.err
+
+
+@pytest.mark.parametrize(
+    ("member", "version"),
+    [
+        ("runs/x-0123456789ab/20260101T000000Z-r1-abcdef/record.json", "kvdyno.record/9"),
+        ("sweeps/20260101T000000-abcdef01.json", "kvdyno.sweep/9"),
+    ],
+)
+def test_what_a_newer_kvdyno_stored_is_refused(
+    elsewhere: Checkout, tmp_path: Path, member: str, version: str
+) -> None:
+    stored, path = tmp_path / "stored.json", tmp_path / "later.tar.gz"
+    stored.write_text(json.dumps({"schema_version": version}))
+    members = {member: stored}
+    names = {"experiment": "tiny", "profile": "quick", "commit": None, "sweeps": (), "hosts": ()}
+    bundle = Bundle.model_validate({**names, "runs": 1, "files": bundled(members)})
+    write_bundle(path, bundle, members)
+    refused = elsewhere.kvdyno("import", str(path))
+    assert refused.status == 7
+    assert f"found {version}: a newer kvdyno wrote it" in refused.err
+    assert "update kvdyno" in refused.err
+    assert elsewhere.records() == []
+    assert not (elsewhere.root / "results" / "sweeps").exists()

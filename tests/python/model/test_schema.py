@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from kvdyno.errors import EngineError, StoreError
 from kvdyno.model import record
 from kvdyno.model.engine import BuildIdentity, DriverIdentity, EngineIdentity, OptionDescription, OptionType
-from kvdyno.model.schema import SchemaName, load_schema, parse_json, validate
+from kvdyno.model.schema import SchemaName, load_schema, parse_json, upgraded, validate
 
 NAMES: tuple[SchemaName, ...] = get_args(SchemaName)
 
@@ -146,3 +146,33 @@ def test_progress(fraction: float | None) -> None:
 def test_parse_json_rejects(text: str | bytes) -> None:
     with pytest.raises(StoreError, match="expected JSON, found"):
         parse_json(text, where="x")
+
+
+STEPS = (lambda document: {**document, "two": True}, lambda document: {**document, "three": document["two"]})
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        ({"schema_version": "a/1"}, {"schema_version": "a/3", "two": True, "three": True}),
+        ({"schema_version": "a/2", "two": 2}, {"schema_version": "a/3", "two": 2, "three": 2}),
+        ({"schema_version": "a/3"}, {"schema_version": "a/3"}),
+        ({"schema_version": "a/0"}, {"schema_version": "a/0"}),
+        ({"schema_version": "b/1"}, {"schema_version": "b/1"}),
+        ([], []),
+    ],
+)
+def test_each_step_leads_to_the_next_version(found: Any, expected: Any) -> None:
+    assert upgraded(found, known="a/3", steps=STEPS, where="x") == expected
+
+
+def test_a_newer_version_and_fields_of_another_are_refused() -> None:
+    with pytest.raises(StoreError, match="expected a/3, found a/4: a newer kvdyno wrote it"):
+        upgraded({"schema_version": "a/4"}, known="a/3", steps=STEPS, where="x")
+    with pytest.raises(StoreError, match="expected the fields of a/2: KeyError"):
+        upgraded({"schema_version": "a/2"}, known="a/3", steps=STEPS, where="x")
+
+
+def test_every_version_of_a_record_has_its_step() -> None:
+    assert f"kvdyno.record/{len(record.RECORD_STEPS) + 1}" == record.RECORD_SCHEMA
+    assert load_schema("record")["properties"]["schema_version"]["const"] == record.RECORD_SCHEMA

@@ -62,7 +62,7 @@ def test_a_paper_without_any_record_is_none(paper: Paper, text: Path) -> None:
 
 
 @latex
-def test_the_pdf_passes_its_gate(paper: Paper, chapter: Chapter, text: Path, folder: Path) -> None:
+def test_the_pdf_passes_its_checks(paper: Paper, chapter: Chapter, text: Path, folder: Path) -> None:
     source = folder / "paper.tex"
     source.write_text(_rendered(paper, [chapter], text))
     pdf, pages = build_pdf(source, epoch=1_790_000_000)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -98,6 +99,20 @@ def test_a_partner_that_the_host_stopped_is_measured_again_with_its_block(projec
     assert len(found.records) == 4
     change(project, 3, status="crash")
     assert len(pipeline.reusable(project, whole, how=UNCAPPED)) == 6, "a crash is the run's own end"
+
+
+def test_records_of_an_earlier_identity_are_shown_and_measured_again(project: Project) -> None:
+    whole = planned(project)
+    measured = pipeline.sweep(project, whole, how=UNCAPPED, observer=Diary())
+    points = {
+        p.identity: replace(p, identity="0" + p.identity, earlier_identity=p.identity) for p in whole.points
+    }
+    runs = tuple(replace(run, point=points[run.point.identity]) for run in whole.runs)
+    now = replace(whole, points=tuple(points.values()), runs=runs)
+    assert pipeline.reusable(project, now, how=UNCAPPED) == {}
+    shown = pipeline.stored(project, now, uncapped=True)
+    assert [r.run_id for r in shown.values()] == [r.run_id for r in measured.records]
+    assert {r.point.identity for r in shown.values()} == {p.identity for p in now.points}
 
 
 def test_two_halves_of_a_block_from_two_sweeps_are_no_block(project: Project) -> None:

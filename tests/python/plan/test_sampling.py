@@ -45,6 +45,11 @@ def test_what_an_experiment_sets_stays() -> None:
     assert interval(TEXT + "properties: {series.interval: 3s}\n") == "3"
 
 
+def test_earlier_records_can_be_found_where_the_plan_set_the_interval() -> None:
+    assert point_of(TEXT).earlier_identity not in (None, point_of(TEXT).identity)
+    assert point_of(TEXT + "properties: {series.interval: 3s}\n").earlier_identity is None
+
+
 def test_engines_are_sampled_alike() -> None:
     points = plan_of(TEXT.replace("[c]", "[a, c, e100]")).points
     found = {(point.axes["workload"], point.properties["series.interval"]) for point in points}

@@ -332,7 +332,7 @@ def test_a_data_folder_that_cannot_be_made_is_refused(project: Project, sink: Si
 
 
 def test_tidying_needs_no_real_disk(project: Project) -> None:
-    in_memory = replace(project, data=Path("/dev/shm/kvdyno-test-tidy"))
+    in_memory = replace(project, data=Path("/dev/shm/kvdyno-test-clean"))
     kept = in_memory.data / "snapshots" / ("d" * 64)
     try:
         kept.mkdir(parents=True)

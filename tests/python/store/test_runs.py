@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import subprocess
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from kvdyno.errors import StoreError
+from kvdyno.model.record import RECORD_SCHEMA
 from kvdyno.store import RunStore
 
 from .conftest import MakeRecord, make_record, make_run
@@ -66,8 +68,12 @@ def test_a_record_against_the_schema_is_refused(store: RunStore) -> None:
     [
         (lambda text: text[: len(text) // 2], "expected JSON"),
         (lambda text: "", "expected JSON"),
-        (lambda text: text.replace("kvdyno.record/1", "kvdyno.record/9"), "a newer kvdyno wrote it"),
-        (lambda text: text.replace("kvdyno.record/1", "kvdyno.record/0"), "kvdyno.record/0"),
+        (lambda text: text.replace(RECORD_SCHEMA, "kvdyno.record/9"), "a newer kvdyno wrote it"),
+        (lambda text: text.replace(RECORD_SCHEMA, "kvdyno.record/0"), "kvdyno.record/0"),
+        (
+            lambda text: text.replace(RECORD_SCHEMA, "kvdyno.record/1").replace('"runner"', '"other"'),
+            "expected the fields of kvdyno.record/1: KeyError('runner')",
+        ),
         (lambda text: text.replace('"status": "ok"', '"status": "fine"', 1), "fine"),
     ],
 )
@@ -83,6 +89,20 @@ def test_corrupt_records_are_reported_and_kept(
     assert said in str(corrupt)
     store.clean()
     assert path.exists()
+
+
+def test_a_record_of_version_1_gets_todays_names(store: RunStore, keep: MakeRecord) -> None:
+    record = keep()
+    path = store.run_dir(record) / "record.json"
+    document = json.loads(path.read_text())
+    document |= {"schema_version": "kvdyno.record/1", "probes": document.pop("gauges")}
+    document["runner"]["details"] = {"engine": "Docker Engine 20.10", "seconds": 1.5}
+    path.write_text(json.dumps(document))
+    before = path.read_bytes()
+    [found] = store.records()
+    assert found.runner.details == {"container_engine": "Docker Engine 20.10", "seconds": 1.5}
+    assert found.model_copy(update={"runner": record.runner}) == record
+    assert path.read_bytes() == before, "a record stays as it was written"
 
 
 def test_runs_without_a_record_are_abandoned_and_cleaned(store: RunStore, keep: MakeRecord) -> None:

@@ -28,7 +28,7 @@ _MARKS = {"regression": "❌", "improvement": "✅", "undecided": "❔", "same":
 _SUMMARIES = ("no regression", "regression", "undecided")
 
 
-def page(console: Console, found: pipeline.GateResult, *, command: str, page: Path | None) -> None:
+def page(console: Console, found: pipeline.GateResult, *, command: str, report: Path | None) -> None:
     """The table that lists what changed first, and what a reader must know of it."""
     if not found.gate.points:
         console.print(summary(found), soft_wrap=True)
@@ -45,7 +45,7 @@ def page(console: Console, found: pipeline.GateResult, *, command: str, page: Pa
     console.print(f"\nHEAD {head} over BASE {base}", soft_wrap=True)
     console.print(table)
     console.print()
-    for line in (*_notes(found), *([f"report: {page}"] if page else []), f"again: {command}"):
+    for line in (*_notes(found), *([f"report: {report}"] if report else []), f"again: {command}"):
         console.print(harmless(line), soft_wrap=True)
     kind = "regression" if found.status == 1 else "undecided" if found.status else "improvement"
     console.print(Text(summary(found), _STYLES[kind]), soft_wrap=True)
@@ -60,7 +60,7 @@ def summary(found: pipeline.GateResult) -> str:
     return f"{_SUMMARIES[found.status]}: {counts}; {runs}"
 
 
-def document(found: pipeline.GateResult, *, command: str, page: Path | None) -> dict[str, Any]:
+def document(found: pipeline.GateResult, *, command: str, report: Path | None) -> dict[str, Any]:
     """For scripts; docs/formats.md describes it."""
     gate = found.gate
     base, head = ({"name": arm.text, "commit": arm.commit} for arm in gate.arms)
@@ -80,7 +80,7 @@ def document(found: pipeline.GateResult, *, command: str, page: Path | None) -> 
         "stopped": found.stopped,
         "noise_known": found.noise_known,
         "verdicts": [_row(each) for each in changed_first(found.verdicts)],
-        "report": page,
+        "report": report,
         "command": command,
     }
 

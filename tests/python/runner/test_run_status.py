@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kvdyno.runner.verdict import Evidence, judge, read_tail
+from kvdyno.runner.run_status import Signs, judge, read_tail
 from kvdyno.runner.watch import Ending
 
 ENDING = Ending(
@@ -24,7 +24,7 @@ ENDING = Ending(
     cpu_seconds_apart=0,
     progressed=True,
 )
-EVIDENCE = Evidence(
+SIGNS = Signs(
     ending=ENDING,
     outcome=None,
     outcome_flaw="it left no outcome.json",
@@ -56,21 +56,21 @@ EVIDENCE = Evidence(
     ],
 )
 def test_endings(changes: dict[str, object], status: str, said: str) -> None:
-    evidence = replace(EVIDENCE, ending=replace(ENDING, **changes))  # type: ignore[arg-type]
-    found, failure = judge(evidence)
+    signs = replace(SIGNS, ending=replace(ENDING, **changes))  # type: ignore[arg-type]
+    found, failure = judge(signs)
     assert found == status
     assert failure is not None
     assert said in failure.reason
-    assert failure.log_tail == EVIDENCE.log_tail
+    assert failure.log_tail == SIGNS.log_tail
 
 
 def test_a_disk_without_room_explains_a_failure() -> None:
-    failed = replace(EVIDENCE, ending=replace(ENDING, exit_status=2), free_bytes=100)
+    failed = replace(SIGNS, ending=replace(ENDING, exit_status=2), free_bytes=100)
     assert judge(failed)[0] == "disk_full"
 
 
 def test_silence_is_reported_as_silence() -> None:
-    _, failure = judge(replace(EVIDENCE, ending=replace(ENDING, exit_status=2), log_tail=""))
+    _, failure = judge(replace(SIGNS, ending=replace(ENDING, exit_status=2), log_tail=""))
     assert failure is not None
     assert "it wrote nothing" in failure.reason
 
