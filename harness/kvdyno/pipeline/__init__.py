@@ -38,9 +38,11 @@ from .search import search, write_search
 from .search_bench import SearchRequest
 from .study import StudyRequest, measure_study, write_study
 from .sweep import Observer, SweepResult, new_sweep_id, sweep
+from .why import SECONDS_A_POINT, Reason, explain
 from .written import Watch
 
 __all__ = [
+    "SECONDS_A_POINT",
     "Advice",
     "Arm",
     "Bisection",
@@ -54,6 +56,7 @@ __all__ = [
     "Observer",
     "PointAdvice",
     "Publication",
+    "Reason",
     "Recorded",
     "Request",
     "Rerun",
@@ -78,6 +81,7 @@ __all__ = [
     "documents",
     "earlier",
     "examine",
+    "explain",
     "export_bundle",
     "fill_prose",
     "find_changes",
