@@ -23,7 +23,7 @@ inline constexpr bool kSlowdownPut = false;
 // Executes about kSlowdownGet instructions, the same number each time.
 inline void SlowGet() {
   if constexpr (kSlowdownGet > 0) {
-    constexpr uint64_t kInstructionsAStep = 3;
+    constexpr uint64_t kInstructionsAStep = 5;
     volatile uint64_t kept = 0;
     uint64_t mixed = kSlowdownGet;
     for (uint64_t step = 0; step < kSlowdownGet / kInstructionsAStep; ++step) {

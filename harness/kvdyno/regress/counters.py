@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from .decide import Pair
 from .sequence import Interval, interval
 
-#: Of each interval. Nothing is adjusted for the number of counters.
+#: How often each interval may miss. Nothing is adjusted for the number of counters.
 _LEVEL = 0.05
 
 
@@ -45,7 +45,7 @@ def changed_counters(values: Mapping[tuple[str, str], Sequence[Pair]]) -> tuple[
 
 
 def _change(name: str, unit: str, pairs: Sequence[Pair]) -> CounterChange | None:
-    """None where nothing can be said: 0 in some pairs alone, or in all."""
+    """None where nothing follows: 0 in some pairs alone, or in all."""
     if not pairs:
         return None
     base, head = (

@@ -1,4 +1,4 @@
-"""The chunk store's build that is slower on purpose: what it costs, and that it says so."""
+"""The chunk store's build that is slower on purpose: what it costs, and that its version shows it."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def counted(driver: Path, scratch: Path, **mix: str) -> CallProfile:
 
 
 @needs_compiling
-def test_a_slowed_build_executes_more_and_its_version_says_so(slowed: Path, tmp_path: Path) -> None:
+def test_a_slowed_build_executes_more_and_its_version_shows_it(slowed: Path, tmp_path: Path) -> None:
     usual = BUILD / "bin" / "kvdyno-chunkstore"
     assert catalog.local_engine(slowed, adapters=ADAPTERS).description.engine.slowed
     assert not catalog.local_engine(usual, adapters=ADAPTERS).description.engine.slowed

@@ -101,7 +101,7 @@ def test_a_driver_that_fails_is_shown_with_the_end_of_its_output(tmp_path: Path)
         profiling.count_calls(at.engine.binary, profiling.fixed_run(at), scratch=tmp_path)
 
 
-def test_a_machine_without_valgrind_says_what_to_install(
+def test_without_valgrind_the_error_names_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kvdyno.profiling.callgrind._VALGRIND", "no-such-valgrind")

@@ -1,4 +1,4 @@
-"""Which counters are said to have changed, and in which order."""
+"""Which counters changed, and in which order they stand."""
 
 from __future__ import annotations
 
