@@ -7,12 +7,15 @@
 #include "core/iterator.h"
 #include "hooks/moments.h"
 #include "hooks/seeded_bugs.h"
+#include "hooks/slowdown.h"
 #include "stage/record.h"
 #include "store/backup.h"
 
 namespace chunkstore {
 
-std::string_view LibraryVersion() { return "0.1.0"; }
+std::string_view LibraryVersion() {
+  return kSlowdownGet > 0 || kSlowdownPut ? "0.1.0-slowed" : "0.1.0";
+}
 
 void WriteBatch::Put(std::string_view key, std::string_view value) {
   AppendOperation(&operations_, EntryType::kValue, key, value);
@@ -75,6 +78,7 @@ Status StoreImpl::WriteOne(const WriteOptions& options, EntryType type, std::str
 
 Status StoreImpl::Put(const WriteOptions& options, std::string_view key, std::string_view value) {
   if (Status status = CheckWritable("put", key.size(), value.size()); !status.ok()) return status;
+  SlowPut(value);
   return WriteOne(options, EntryType::kValue, key, value);
 }
 
@@ -97,6 +101,7 @@ Status StoreImpl::Write(const WriteOptions& options, const chunkstore::WriteBatc
 }
 
 Status StoreImpl::Get(const ReadOptions& options, std::string_view key, std::string* value) {
+  SlowGet();
   if (options.snapshot == nullptr) return reader_.Get(key, options.fill_cache, value);
   const CallGate::Call call(&state_.gate);
   if (!call.open()) return state_.ClosedError("get");

@@ -280,6 +280,8 @@ def _builds(records: Sequence[Record]) -> list[Caution]:
             unfit[label_of(record)] = f"with the {build.sanitizer} sanitizer"
         elif build and build.type and build.type.lower() not in _OPTIMISED:
             unfit[label_of(record)] = f"as {build.type}"
+        elif record.outcome and record.outcome.engine.slowed:
+            unfit[label_of(record)] = "to be slower on purpose"
     return [
         Caution("build", f"{label} was built {how}: its speed means nothing", "build it as Release")
         for label, how in unfit.items()

@@ -1,4 +1,4 @@
-"""Which commit made an engine slower: bisect."""
+"""Which commit or version made an engine slower: bisect."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .regress import EngineOption, MarginOption, SuiteOption, seconds_of, share_
 
 @app.command(rich_help_panel="Measure")
 def bisect(
-    good: Annotated[str, typer.Argument(metavar="GOOD", help="A git revision before the change.")],
+    good: Annotated[str, typer.Argument(metavar="GOOD", help="A git revision or version before the change.")],
     bad: Annotated[str, typer.Argument(metavar="BAD", help="A later one that is worse.")],
     point: Annotated[str, typer.Option("--point", metavar="NAME", help="The suite's point that is worse.")],
     metric: Annotated[
@@ -37,7 +37,10 @@ def bisect(
     results: ResultsOption = None,
     data: DataOption = None,
 ) -> None:
-    """Find the first commit after GOOD that is worse than GOOD by more than the margin.
+    """Find the first commit or version after GOOD that is worse than GOOD by more than the margin.
+
+    GOOD and BAD are git revisions, or versions of one engine (`rocksdb@9.9.3 rocksdb@10.4.2`), of which those
+    in engines/versions.yaml between them are compared. A version that is not built is passed by.
 
     Exit status: 0 found, 2 not located. Repeat the command to continue it.
 
@@ -80,7 +83,7 @@ def _lines(found: pipeline.Bisection, request: pipeline.GateRequest) -> list[str
         verdict = found.verdicts.get(n)
         figures = f" {shown.ratio(verdict)} ({shown.interval(verdict)})" if verdict else ""
         why = f": {found.skipped[n]}" if n in found.skipped else ""
-        lines.append(f"{found.candidates[n][:12]} {finding}{figures}{why}")
+        lines.append(f"{_short(found.candidates[n])} {finding}{figures}{why}")
     if found.out_of_budget:
         lines.append("the budget ended first: give more time")
     left = found.left
@@ -88,9 +91,19 @@ def _lines(found: pipeline.Bisection, request: pipeline.GateRequest) -> list[str
         return [*lines, f"not located: {request.head} was not found worse than {request.base}"]
     last = found.candidates[left.last]
     if left.located:
-        alone = replace(request, base=f"{last}~1", head=last)
-        return [*lines, f"first bad revision: {last}", f"to see it alone: {_regress(alone)}"]
-    return [*lines, f"not located: it is one of {found.candidates[left.first][:12]} to {last[:12]}"]
+        before = found.candidates[left.last - 1] if left.last else request.base
+        alone = replace(request, base=before if "@" in last else f"{last}~1", head=last)
+        return [
+            *lines,
+            f"first bad {'version' if '@' in last else 'revision'}: {last}",
+            f"to see it alone: {_regress(alone)}",
+        ]
+    return [*lines, f"not located: it is one of {_short(found.candidates[left.first])} to {_short(last)}"]
+
+
+def _short(candidate: str) -> str:
+    """A version as it is, a commit by its first digits."""
+    return candidate if "@" in candidate else candidate[:12]
 
 
 def _regress(request: pipeline.GateRequest) -> str:

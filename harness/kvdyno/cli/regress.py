@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -92,6 +94,14 @@ def regress(
     markdown: Annotated[
         Path | None, typer.Option("--markdown", help="Write what changed, for a comment.", **_FILE)
     ] = None,
+    why: Annotated[
+        bool | None,
+        typer.Option(
+            "--why/--no-why",
+            help="Look for what changed where HEAD is worse; by default if the budget leaves time for it.",
+            show_default=False,
+        ),
+    ] = None,
     uncapped: UncappedOption = False,
     cpus: Annotated[
         str | None,
@@ -126,7 +136,8 @@ def regress(
             _demand_folder(path, option=option)
         how = pipeline.SweepSettings(uncapped=uncapped, cpus=cpu_list(cpus))
         here = project(results=results, data=data)
-        status = _run(here, request, how=how, wait=wait, junit=junit, markdown=markdown, json=json)
+        forms = _Forms(junit=junit, markdown=markdown, json=json)
+        status = _run(here, request, how=how, wait=wait, why=why, forms=forms)
     except Interrupted:
         raise
     except KvdynoError as error:
@@ -138,39 +149,71 @@ def regress(
     raise typer.Exit(status)
 
 
+@dataclass(frozen=True)
+class _Forms:
+    """In which forms the outcome is wanted, besides the terminal's."""
+
+    junit: Path | None
+    markdown: Path | None
+    json: bool
+
+
 def _run(
     here: Project,
     request: pipeline.GateRequest,
     *,
     how: pipeline.SweepSettings,
     wait: bool,
-    junit: Path | None,
-    markdown: Path | None,
-    json: bool,
+    why: bool | None,
+    forms: _Forms,
 ) -> int:
-    gate = _prepared(here, request, how=how, json=json)
-    with GateDisplay(silent() if json else console, budget_seconds=gate.spec.budget_seconds) as display:
+    gate = _prepared(here, request, how=how, json=forms.json)
+    shown_on = silent() if forms.json else console
+    with GateDisplay(shown_on, budget_seconds=gate.spec.budget_seconds) as display:
         found = pipeline.run_gate(here, gate, how=how, observer=display, wait=wait)
     command = shown.command_again(request, gate=gate, uncapped=how.uncapped)
-    report = None
+    report: Path | None = None
+    reasons: tuple[pipeline.Reason, ...] = ()
     if any(record.status == "ok" for record in found.records):
         analysis = pipeline.analyse(here, found.plan, records=found.records)
         paths = pipeline.write_report(
             here, analysis, gate.whole.experiment, commands=[command], uncapped=how.uncapped
         )
         report = paths.html
-    if junit:
-        junit.write_text(shown.junit(found), encoding="utf-8")
-    if markdown:
-        markdown.write_text(shown.markdown(found, command=command), encoding="utf-8")
-    if json:
-        print_json(shown.document(found, command=command, report=report))
+        if _is_explained(found, wanted=why):
+            reasons = pipeline.explain(here, found, out=report.parent, say=error_console.print)
+    _write(found, command=command, report=report, reasons=reasons, forms=forms)
+    return found.status
+
+
+def _is_explained(found: pipeline.GateResult, *, wanted: bool | None) -> bool:
+    """As wanted, or if the budget leaves time for every point that is worse."""
+    points = {each.point for each in found.verdicts if each.regression}
+    expected = pipeline.SECONDS_A_POINT * len(points)
+    return found.seconds + expected <= found.gate.spec.budget_seconds if wanted is None else wanted
+
+
+def _write(
+    found: pipeline.GateResult,
+    *,
+    command: str,
+    report: Path | None,
+    reasons: Sequence[pipeline.Reason],
+    forms: _Forms,
+) -> None:
+    """The outcome in every form that is wanted."""
+    if forms.junit:
+        forms.junit.write_text(shown.junit(found), encoding="utf-8")
+    if forms.markdown:
+        text = shown.markdown(found, command=command, reasons=reasons)
+        forms.markdown.write_text(text, encoding="utf-8")
+    if forms.json:
+        print_json(shown.document(found, command=command, report=report, reasons=reasons))
     else:
-        shown.page(console, found, command=command, report=report)
+        shown.page(console, found, command=command, report=report, reasons=reasons)
     if os.environ.get("GITHUB_ACTIONS") == "true":
         for line in shown.annotation_lines(found):
             typer.echo(line, err=True)
-    return found.status
 
 
 def _prepared(

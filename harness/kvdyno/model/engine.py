@@ -102,6 +102,11 @@ class EngineIdentity(Frozen):
     durability: Durability | None = None
     library: LibraryFacts | None = None
 
+    @property
+    def slowed(self) -> bool:
+        """Whether it was built to be slower on purpose, for tests of the gate."""
+        return self.version.endswith("-slowed")
+
 
 class BuildIdentity(Frozen):
     """How the binary was compiled."""

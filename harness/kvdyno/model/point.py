@@ -40,8 +40,7 @@ class Point:
     that can change the result, the engine's build included. `dataset` is the first of its loads,
     `other_loads` are the second, third and so on, from which later repetitions start. With `recovery` the
     driver is killed, and the store that it leaves is opened again. `expected_memory_bytes` is what the driver
-    describes of its peak; 0: not known.
-    driver is killed, and the store that it leaves is opened again. `earlier_identity` is the one that it had
+    describes of its peak; 0: not known. `earlier_identity` is the one that it had
     before plans set the interval of short series: reports show such records, sweeps measure again.
     """
 

@@ -39,9 +39,11 @@ from .search_bench import SearchRequest
 from .study import StudyRequest, measure_study, write_study
 from .sweep import Observer, SweepResult, new_sweep_id, sweep
 from .weighted_records import write_records
+from .why import SECONDS_A_POINT, Reason, explain
 from .written import Watch
 
 __all__ = [
+    "SECONDS_A_POINT",
     "Advice",
     "Arm",
     "Bisection",
@@ -55,6 +57,7 @@ __all__ = [
     "Observer",
     "PointAdvice",
     "Publication",
+    "Reason",
     "Recorded",
     "Request",
     "Rerun",
@@ -79,6 +82,7 @@ __all__ = [
     "documents",
     "earlier",
     "examine",
+    "explain",
     "export_bundle",
     "fill_prose",
     "find_changes",

@@ -5,6 +5,7 @@ The gates' records are its state: the same command reads them and goes on.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -12,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from kvdyno import builds, regress
 from kvdyno.errors import EngineError, UsageError
 from kvdyno.model.project import Project
+from kvdyno.model.versions import read_versions, split_version, versioned
 from kvdyno.regress import Finding, Left, Verdict
 
 from .gate import Gate, GateRequest
@@ -43,7 +45,11 @@ class Bisection:
 
 
 def candidates_between(project: Project, good: str, bad: str) -> tuple[str, ...]:
-    """Commits after `good` up to `bad` that change sources of drivers, oldest first. Raises UsageError."""
+    """What lies after `good` up to `bad`, oldest first: commits that change sources of drivers, or listed
+    versions of an engine. Raises UsageError, EngineError for a version that is not listed.
+    """
+    if "@" in good and "@" in bad:
+        return _versions_between(project, good, bad)
     for name in (good, bad):
         if builds.commit_of(project, name) is None:
             raise UsageError("git knows no such revision", where=name)
@@ -57,6 +63,30 @@ def candidates_between(project: Project, good: str, bad: str) -> tuple[str, ...]
     return found
 
 
+def _versions_between(project: Project, good: str, bad: str) -> tuple[str, ...]:
+    """The versions of engines/versions.yaml, in the order of their numbers."""
+    versions = read_versions(project)
+    (engine, first), (other, last) = split_version(good), split_version(bad)
+    library = versions.library_of(engine)
+    if engine != other or library is None:
+        raise UsageError(
+            f"expected two versions of one engine in engines/versions.yaml, found {good} and {bad}",
+            where=good,
+        )
+    for version in (first, last):
+        versions.check(engine, version or "", where=f"{engine}@{version}")
+    low, high = _numbers(first or ""), _numbers(last or "")
+    between = [each for each in versions.libraries[library].versions if low < _numbers(each) <= high]
+    if not between:
+        raise UsageError(f"expected a version before {bad}, found a later one or the same", where=good)
+    return tuple(versioned(engine, each) for each in sorted(between, key=_numbers))
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """The version for comparing: "10.4.2" is later than "9.9.3". The distribution's own is before all."""
+    return tuple(int(part) for part in re.findall(r"\d+", version))
+
+
 def bisect(
     request: GateRequest,
     candidates: tuple[str, ...],
@@ -68,8 +98,8 @@ def bisect(
 ) -> Bisection:
     """Judge candidates against `request.base` until one is the first bad, or nothing more can be learnt.
 
-    A candidate that does not build is skipped. Raises what `prepare` and `measure` raise otherwise; a
-    budget that is too small for the first gate is a UsageError.
+    A candidate that does not build, or a version that is not built, is skipped. Raises what `prepare`
+    and `measure` raise otherwise; a budget that is too small for the first gate is a UsageError.
     """
     found = Bisection(candidates)
     measured = 0.0

@@ -138,6 +138,13 @@ def _check_records(recorded: Recorded, found: Analysis, asked: Publication) -> N
             where=name,
             remedy="commit and measure again, or state it: --accept modified",
         )
+    slowed = {r.point.label for r in recorded.records.values() if r.outcome and r.outcome.engine.slowed}
+    if slowed:
+        raise StoreError(
+            f"expected engines as they are, found {', '.join(sorted(slowed))}, built to be slower on purpose",
+            where=name,
+            remedy="build without CHUNKSTORE_TEST_SLOWDOWN_GET and _PUT, and measure again",
+        )
     if len(found.machines) > 1 and "machines" not in asked.accepted:
         hosts = ", ".join(machine.host_id for machine in found.machines)
         raise StoreError(

@@ -16,6 +16,7 @@ from .chapters import make_chapter
 from .claims import claim_lines, claims_document
 from .figures import check_figures, draw_figure
 from .files import make_folder, write_text
+from .flames import write_flames
 from .forest import headline_ratios
 from .html import render_html
 from .origins import first_texts
@@ -31,6 +32,7 @@ __all__ = [
     "make_chapter",
     "summarise",
     "write_claims",
+    "write_flames",
     "write_report",
 ]
 

@@ -9,6 +9,7 @@ import pytest
 
 from kvdyno import pipeline
 from kvdyno.errors import EngineError, UsageError
+from kvdyno.model.project import Project
 
 CANDIDATES = tuple(f"c{n}" for n in range(10))
 REQUEST = pipeline.GateRequest("good", "c9", point="a", metric="throughput")
@@ -60,3 +61,23 @@ def test_a_budget_too_small_for_the_first_gate_and_a_bad_that_does_not_build_are
         walked(first_bad=4, gates=0)
     with pytest.raises(EngineError):
         walked(first_bad=4, broken=(9,))
+
+
+def test_versions_are_walked_in_the_order_of_their_numbers() -> None:
+    project = Project.find()
+    found = pipeline.candidates_between(project, "rocksdb@7.9.2", "rocksdb@10.4.2")
+    assert found == ("rocksdb@9.9.3", "rocksdb@10.4.2")
+
+
+@pytest.mark.parametrize(
+    ("good", "bad", "message"),
+    [
+        ("rocksdb@10.4.2", "rocksdb@9.9.3", "a version before rocksdb@9.9.3"),
+        ("rocksdb@9.9.3", "leveldb@1.23", "versions of one engine"),
+        ("memory@1", "memory@2", "versions of one engine"),
+        ("rocksdb@9.9.3", "rocksdb@10.4.3", "did you mean '10.4.2'"),
+    ],
+)
+def test_versions_between_which_nothing_can_be_found_are_refused(good: str, bad: str, message: str) -> None:
+    with pytest.raises((UsageError, EngineError), match=message):
+        pipeline.candidates_between(Project.find(), good, bad)

@@ -16,6 +16,7 @@ from kvdyno import pipeline
 from kvdyno.model.units import format_seconds
 from kvdyno.regress import Verdict, changed_first
 
+from . import why
 from .shapes import counted, harmless, plain_table
 
 _ENDED = {
@@ -28,7 +29,14 @@ _MARKS = {"regression": "❌", "improvement": "✅", "undecided": "❔", "same":
 _SUMMARIES = ("no regression", "regression", "undecided")
 
 
-def page(console: Console, found: pipeline.GateResult, *, command: str, report: Path | None) -> None:
+def page(
+    console: Console,
+    found: pipeline.GateResult,
+    *,
+    command: str,
+    report: Path | None,
+    reasons: Sequence[pipeline.Reason] = (),
+) -> None:
     """The table that lists what changed first, and what a reader must know of it."""
     if not found.gate.points:
         console.print(summary(found), soft_wrap=True)
@@ -45,6 +53,7 @@ def page(console: Console, found: pipeline.GateResult, *, command: str, report: 
     console.print(f"\nHEAD {head} over BASE {base}", soft_wrap=True)
     console.print(table)
     console.print()
+    why.page(console, reasons)
     for line in (*_notes(found), *([f"report: {report}"] if report else []), f"again: {command}"):
         console.print(harmless(line), soft_wrap=True)
     kind = "regression" if found.status == 1 else "undecided" if found.status else "improvement"
@@ -60,7 +69,9 @@ def summary(found: pipeline.GateResult) -> str:
     return f"{_SUMMARIES[found.status]}: {counts}; {runs}"
 
 
-def document(found: pipeline.GateResult, *, command: str, report: Path | None) -> dict[str, Any]:
+def document(
+    found: pipeline.GateResult, *, command: str, report: Path | None, reasons: Sequence[pipeline.Reason] = ()
+) -> dict[str, Any]:
     """For scripts; docs/formats.md describes it."""
     gate = found.gate
     base, head = ({"name": arm.text, "commit": arm.commit} for arm in gate.arms)
@@ -80,12 +91,13 @@ def document(found: pipeline.GateResult, *, command: str, report: Path | None) -
         "stopped": found.stopped,
         "noise_known": found.noise_known,
         "verdicts": [_row(each) for each in changed_first(found.verdicts)],
+        "why": why.document(reasons),
         "report": report,
         "command": command,
     }
 
 
-def markdown(found: pipeline.GateResult, *, command: str) -> str:
+def markdown(found: pipeline.GateResult, *, command: str, reasons: Sequence[pipeline.Reason] = ()) -> str:
     """A comment: only what changed or is undecided, and the command that repeats it."""
     lines = [f"**{summary(found)}**", ""]
     changed = [each for each in changed_first(found.verdicts) if _kind(each) != "same"]
@@ -106,7 +118,7 @@ def markdown(found: pipeline.GateResult, *, command: str) -> str:
             )
             lines.append("| " + " | ".join(cells) + " |")
         lines.append("")
-    lines += [f"{note}  " for note in _notes(found)]
+    lines += [f"{note}  " for note in (*why.markdown_lines(reasons), *_notes(found))]
     lines += ["", "```sh", command, "```", ""]
     return "\n".join(lines)
 
