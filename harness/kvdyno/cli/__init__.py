@@ -13,6 +13,7 @@ from kvdyno.errors import HostError, KvdynoError
 # For their commands, in the order in which help lists them.
 from . import (  # isort: skip
     measure,
+    hosts,
     show,
     claims,
     paper,
@@ -38,6 +39,7 @@ __all__ = [
     "claims",
     "engines",
     "history",
+    "hosts",
     "images",
     "machine",
     "main",
