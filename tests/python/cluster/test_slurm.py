@@ -76,3 +76,29 @@ def test_runs_of_a_host_that_loses_power_are_measured_on_another(site: Site, clu
     whole = {repetition for (repetition, _), labels in hosts.items() if sorted(labels) == ["memory", "noop"]}
     assert whole == {1, 2, 3}, "every repetition is whole on some host"
     wait_for(cluster.ready, "both hosts")
+
+
+def test_a_lost_controller_and_a_cancelled_sweep_leave_nothing_behind(
+    site: Site, cluster: TestCluster
+) -> None:
+    command = site.start(*RUN, "--json")
+    wait_for(lambda: len(site.records()) >= 1, "a record", seconds=60)
+    cluster.kill("slurmctld")
+    shutil.rmtree(cluster.folder / "state")
+    (cluster.folder / "state").mkdir()
+    cluster.start_controller()
+    command.send_signal(signal.SIGINT)
+    _, err = command.communicate(timeout=60)
+    assert command.returncode == 130, err
+    wait_for(cluster.ready, "the hosts, without the jobs that the controller forgot", seconds=60)
+    assert running_below(site.checkout.root / "results") == []
+    kept = {record["run_id"] for record in site.records()}
+    again = site.start(*RUN, "--json")
+    wait_for(lambda: len(site.records()) > len(kept), "another record", seconds=60)
+    cancelled = site.command("cancel")
+    assert cancelled.returncode == 0, cancelled.stderr
+    again.communicate(timeout=60)
+    assert again.returncode == 5, "runs without a record are named"
+    wait_for(cluster.ready, "idle hosts")
+    assert running_below(site.checkout.root / "results") == []
+    assert kept <= {record["run_id"] for record in site.records()}
