@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -40,6 +40,7 @@ class Site:
     checkout: Checkout
     cluster: TestCluster | None
     environment: Mapping[str, str] = field(default_factory=dict)
+    prefix: Sequence[str] = ()
 
     def command(self, *words: str) -> subprocess.CompletedProcess[str]:
         process = self.start(*words)
@@ -48,7 +49,7 @@ class Site:
 
     def start(self, *words: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
-            [KVDYNO, *words],
+            [*self.prefix, str(KVDYNO), *words],
             cwd=self.checkout.root,
             env={**os.environ, **self.checkout._environment(), **self.environment},
             stdout=subprocess.PIPE,

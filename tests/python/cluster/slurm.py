@@ -1,7 +1,8 @@
 """A real Slurm on this machine, for tests: munged, slurmctld, and a slurmd for each host.
 
-Hosts share the kernel and its clock. Each has its own processes, machine id, lock folder, cgroups and data folder, so
-the harness takes them for different machines, and killing one kills all that runs on it, as a power cut would.
+Hosts share the kernel and its clock. Each has its own processes, machine id, lock folder, cgroups and data
+folder, so the harness takes them for different machines, and killing one kills all that runs on it, as a
+power cut would.
 """
 
 from __future__ import annotations
@@ -64,13 +65,24 @@ wait
 """
 
 
-def missing() -> str:
-    """Why no such cluster can run here; nothing if it can."""
+def missing(programs: Sequence[str] = PROGRAMS) -> str:
+    """Why no such cluster, or what needs these programs, can run here; nothing if it can."""
     path = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
-    lacking = [program for program in PROGRAMS if shutil.which(program, path=path) is None]
+    lacking = [program for program in programs if shutil.which(program, path=path) is None]
     if lacking:
         return f"no {', '.join(lacking)}: `harness/setup.sh slurm` installs Slurm"
     return "" if os.geteuid() == 0 else "only root can start hosts with namespaces of their own"
+
+
+def host_alone(folder: Path) -> Sequence[str]:
+    """What to put before a command, so that no sweep of this machine shares its locks."""
+    (folder / "lock").mkdir(parents=True)
+    (folder / "lock").chmod(0o1777)
+    (folder / "cgroup").mkdir()
+    root = cgroup_root()
+    hidden = f"mount --bind {folder}/cgroup {root};" if root else ""
+    script = f'set -e; mount --bind {folder}/lock /run/lock; {hidden} exec "$0" "$@"'
+    return ("unshare", "--mount", "sh", "-c", script)
 
 
 @dataclass
@@ -100,7 +112,8 @@ class TestCluster:
         (self.folder / "munge").chmod(0o700)
         ports = _free_ports(len(self.names) + 1)
         nodes = "\n".join(
-            f"NodeName={name} NodeHostname=localhost NodeAddr=127.0.0.1 Port={port} CPUs={os.cpu_count()} RealMemory=500"
+            f"NodeName={name} NodeHostname=localhost NodeAddr=127.0.0.1 Port={port} RealMemory=500 "
+            f"CPUs={os.cpu_count()}"
             for name, port in zip(self.names, ports[1:], strict=True)
         )
         text = _CONFIGURATION.format(folder=self.folder, port=ports[0], nodes=nodes)
@@ -158,7 +171,7 @@ class TestCluster:
         process.wait()
 
     def lose(self, name: str) -> None:
-        """A host while jobs run. Slurm would notice after a while, and let requeued jobs wait for two minutes."""
+        """A host while jobs run. Slurm would notice later, and let requeued jobs wait for two minutes."""
         self.kill(name)
         self.ask("scontrol", "update", f"NodeName={name}", "State=DOWN", "Reason=lost")
         wait_for(lambda: "BeginTime" in self.ask("squeue", "-h", "-r", "-o", "%r"), "a requeued job")

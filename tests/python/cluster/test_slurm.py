@@ -93,7 +93,7 @@ def test_a_lost_controller_and_a_cancelled_sweep_leave_nothing_behind(
     wait_for(cluster.ready, "the hosts, without the jobs that the controller forgot", seconds=60)
     assert running_below(site.checkout.root / "results") == []
     kept = {record["run_id"] for record in site.records()}
-    again = site.start(*RUN, "--json")
+    again = site.start(*RUN, "--repeat", "9", "--json")
     wait_for(lambda: len(site.records()) > len(kept), "another record", seconds=60)
     cancelled = site.command("cancel")
     assert cancelled.returncode == 0, cancelled.stderr

@@ -1,4 +1,4 @@
-"""A sweep over hosts without a scheduler: what a job delivers, and which records count. The engine is a fake."""
+"""A sweep over hosts without a scheduler: what a job delivers, which records count. The engine is a fake."""
 
 from __future__ import annotations
 
