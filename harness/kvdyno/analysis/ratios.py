@@ -160,10 +160,10 @@ def ratios_to(
     """Ratios of a tidy frame, its headlines marked, to each of the baselines.
 
     Runs pair up by axes, sweep, host and repetition: what differs between hosts is in no ratio. A run whose
-    partner is missing is left out. A point of which no run has a partner is compared as an independent sample.
-    An axis that only one side has (an option of
-    one engine) does not separate pairs; where the baseline has several runs for one, their (geometric) mean
-    is the partner. Rows of one metric, phase and baseline are one family (verdicts.py); those of the headline
+    partner is missing is left out. A point of which no run has a partner is compared as an independent
+    sample. An axis that only one side has (an option of one engine) does not separate pairs; where the
+    baseline has several runs for one, their (geometric) mean is the partner.
+    Rows of one metric, phase and baseline are one family (verdicts.py); those of the headline
     `metric` in the phases that points are judged by are one, too. `margin`: see verdicts.py.
     """
     measured = frame[frame["metric"].notna() & np.isfinite(frame["value"])]

@@ -75,7 +75,7 @@ def choose_cluster(name: ClusterName) -> Cluster:
 
 @dataclass(frozen=True)
 class Body:
-    """What a job runs: one command, which is told to end when its job is, and may be run again."""
+    """What a job runs: one command, which is ended when its job is, and may be run again."""
 
     command: tuple[str, ...]
 

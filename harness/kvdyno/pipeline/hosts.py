@@ -32,7 +32,7 @@ from .sweep import Observer, SweepResult, new_sweep_id, sweep
 
 #: Jobs for each host, so that one that is slow or fails holds up a part of its share.
 _JOBS_PER_HOST = 4
-#: A Slurm takes arrays of 1000 jobs unless it is told otherwise.
+#: A Slurm takes arrays of 1000 jobs unless its MaxArraySize is another.
 _JOBS_MAX = 1000
 _POLL_SECONDS = 2.0
 #: A job may take this many times what is expected of it, and so many minutes more.
@@ -178,7 +178,7 @@ def cancel(project: Project, sweep_id: str | None = None) -> tuple[str, ...]:
 
 
 class _Courier:
-    """Delivers each run when it has ended; tells the observer all that it is told itself.
+    """Delivers each run when it has ended; passes on to the observer what it hears itself.
 
     What cannot be delivered stays in the host's outbox: measuring goes on.
     """

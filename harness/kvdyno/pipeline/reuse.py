@@ -58,7 +58,7 @@ def stored(project: Project, whole: Plan, *, uncapped: bool = False) -> Mapping[
 
 
 def chosen(whole: Plan, records: Iterable[Record]) -> Mapping[str, Record]:
-    """Of all these records one for each run that has any, by the run's name (see `stored`)."""
+    """One of these records for each run that has any, by the run's name (see `stored`)."""
     candidates = _by_run(whole, records)
     found: dict[str, Record] = {}
     for block in blocks(whole):

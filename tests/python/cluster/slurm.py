@@ -135,7 +135,7 @@ class TestCluster:
             seed,
             *munge,
         )
-        wait_for(lambda: (self.folder / "munge" / "socket").exists(), "munged")
+        wait_for((self.folder / "munge" / "socket").exists, "munged")
         self.start_controller()
         for name in self.names:
             self.start_host(name)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import signal
 from collections import defaultdict
 from pathlib import Path
 
@@ -87,7 +86,7 @@ def test_a_lost_controller_and_a_cancelled_sweep_leave_nothing_behind(
     shutil.rmtree(cluster.folder / "state")
     (cluster.folder / "state").mkdir()
     cluster.start_controller()
-    command.send_signal(signal.SIGINT)
+    command.terminate()  # treated like Ctrl-C
     _, err = command.communicate(timeout=60)
     assert command.returncode == 130, err
     wait_for(cluster.ready, "the hosts, without the jobs that the controller forgot", seconds=60)
