@@ -40,14 +40,15 @@ class Site:
     cluster: TestCluster | None
     environment: Mapping[str, str] = field(default_factory=dict)
     prefix: Sequence[str] = ()
+    started: list[subprocess.Popen[str]] = field(default_factory=list)
 
     def command(self, *words: str) -> subprocess.CompletedProcess[str]:
         process = self.start(*words)
-        out, err = process.communicate(timeout=100)
+        out, err = process.communicate(timeout=300)
         return subprocess.CompletedProcess(words, process.returncode, out, err)
 
     def start(self, *words: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
+        process = subprocess.Popen(
             [*self.prefix, str(KVDYNO), *words],
             cwd=self.checkout.root,
             env={**os.environ, **self.checkout._environment(), **self.environment},
@@ -55,6 +56,8 @@ class Site:
             stderr=subprocess.PIPE,
             text=True,
         )
+        self.started.append(process)
+        return process
 
     def records(self) -> list[dict[str, Any]]:
         """All that were delivered, loads left out."""
@@ -85,5 +88,10 @@ def site(cluster: TestCluster, tmp_path: Path) -> Iterator[Site]:
     for name in cluster.names:
         (cluster.folder / "hosts" / name / "data" / tmp_path.name).mkdir()
     data.mkdir()
-    yield Site(checkout, cluster, {**cluster.environment, "KVDYNO_DATA": str(data)})
+    found = Site(checkout, cluster, {**cluster.environment, "KVDYNO_DATA": str(data)})
+    yield found
     cluster.ask("scancel", "-u", "root")
+    for process in found.started:
+        if process.poll() is None:  # the test failed
+            process.kill()
+            process.communicate()
