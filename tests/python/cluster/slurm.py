@@ -179,6 +179,15 @@ class TestCluster:
         for job in jobs:
             self.ask("scontrol", "update", f"JobId={job}", "StartTime=now")
 
+    def lose_controller(self) -> None:
+        """The controller with all that it knew. New jobs get other numbers: hosts may still end old ones."""
+        self.kill("slurmctld")
+        shutil.rmtree(self.folder / "state")
+        (self.folder / "state").mkdir()
+        with (self.folder / "slurm.conf").open("a") as stream:
+            stream.write("FirstJobId=10000\n")
+        self.start_controller()
+
     def stop(self) -> None:
         for name in reversed(list(self._processes)):
             self.kill(name)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from collections import defaultdict
 from pathlib import Path
 
@@ -82,10 +81,7 @@ def test_a_lost_controller_and_a_cancelled_sweep_leave_nothing_behind(
 ) -> None:
     command = site.start(*RUN, "--json")
     wait_for(lambda: len(site.records()) >= 1, "a record")
-    cluster.kill("slurmctld")
-    shutil.rmtree(cluster.folder / "state")
-    (cluster.folder / "state").mkdir()
-    cluster.start_controller()
+    cluster.lose_controller()
     command.terminate()  # treated like Ctrl-C
     _, err = command.communicate(timeout=300)
     assert command.returncode == 130, err
