@@ -3,7 +3,7 @@
 # packages, `setup.sh venv` makes the Python environment, `setup.sh docker` sees to it that a Docker
 # Engine answers, `setup.sh versions` installs what building versions of engines needs,
 # `setup.sh aarch64` what cross-compiling needs, `setup.sh browser` what tests of the report's page need,
-# `setup.sh latex` what papers need, `setup.sh otava` what finds change points of a history. A stamp that holds the step's inputs marks it as done. Without root it
+# `setup.sh slurm` what tests of sweeps over many hosts need, `setup.sh latex` what papers need, `setup.sh otava` what finds change points of a history. A stamp that holds the step's inputs marks it as done. Without root it
 # names the missing packages and goes on with what it can.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -164,6 +164,11 @@ latex() {  # what makes a paper's PDF, and what looks at it
   if ! command -v latexmk >/dev/null; then say "no LaTeX: kvdyno paper makes no PDF" >&2; exit 1; fi
 }
 
+slurm() {  # a controller and hosts, which tests start and stop on this machine
+  need slurmctld slurmd slurm-client munge
+  if ! [ -x /usr/sbin/slurmctld ]; then say "no Slurm: its tests are skipped" >&2; exit 1; fi
+}
+
 axe_version=4.14.1
 axe_sha256=e6b0ce02b84d892e2e33e403485e7f3d6c29e2be6df65daf44d89ba564139745
 
@@ -189,7 +194,7 @@ with_new_cargo() {  # Debian 12's package cargo is too old for its own registry;
 }
 
 case "${1:-}" in
-  packages | venv | docker | aarch64 | browser | latex | otava) "$1" ;;
+  packages | venv | docker | aarch64 | browser | latex | otava | slurm) "$1" ;;
   versions) shift; versions "$@" ;;
-  *) echo "usage: setup.sh packages|venv|docker|aarch64|browser|latex|otava|versions" >&2; exit 2 ;;
+  *) echo "usage: setup.sh packages|venv|docker|aarch64|browser|latex|otava|slurm|versions" >&2; exit 2 ;;
 esac

@@ -19,7 +19,7 @@ from kvdyno.model.results import Caution
 from kvdyno.model.units import distinct_sizes
 
 from .estimate import TOO_WIDE
-from .frame import label_of
+from .frame import axes_of, label_of
 from .steady import FEWEST
 
 _OPTIMISED = frozenset({"release", "relwithdebinfo", "minsizerel"})
@@ -240,20 +240,47 @@ def _cache_policies(records: Sequence[Record]) -> list[str]:
 
 def _mixed(records: Sequence[Record]) -> list[Caution]:
     kinds: tuple[tuple[str, Callable[[Record], object]], ...] = (
-        ("hosts", lambda r: r.environment.host_id),
         ("CPU sets", lambda r: r.runner.cpus),
         ("capped and uncapped runs", lambda r: r.runner.capped),
     )
     facts: list[tuple[str, Callable[[Record], object]]]
     facts = [(name, partial(_fact, name=name)) for name in LASTING_FACTS]
     found = _differing("memory caps", distinct_sizes(*sorted({r.point.cap_bytes for r in records})))
-    for what, key in [*kinds, *facts]:
+    found += _hosts(records)
+    for what, key in kinds:
         found += _differing(what, map(key, records))
+    by_host: dict[str, list[Record]] = {}
+    for record in records:
+        by_host.setdefault(record.environment.host_id, []).append(record)
+    for what, key in facts:
+        within = (caution for of_host in by_host.values() for caution in _differing(what, map(key, of_host)))
+        found += dict.fromkeys(within)
     for label, builds in _builds_of(records).items():
         if len(builds) > 1:
             message = f"{label} ran from {len(builds)} different binaries"
             found.append(Caution("mixed", message, "run its points again with one build"))
     return found
+
+
+def _hosts(records: Sequence[Record]) -> list[Caution]:
+    """A grave caution if contenders of one repetition ran on several hosts; else a note that several took
+    part: ratios are found within a host, levels are not.
+    """
+    hosts = sorted({record.environment.host_id for record in records})
+    of_block: dict[object, set[str]] = {}
+    for record in records:
+        axes = sorted((name, str(value)) for name, value in axes_of(record).items())
+        block = (record.sweep_id, record.repetition, *axes)
+        of_block.setdefault(block, set()).add(record.environment.host_id)
+    if any(len(each) > 1 for each in of_block.values()):
+        return _differing("hosts", hosts)
+    if len(hosts) <= 1:
+        return []
+    message = (
+        f"{len(hosts)} hosts took part ({', '.join(hosts)}): ratios are within a host, but a point's own "
+        "values mix what differs between hosts"
+    )
+    return [Caution("hosts", message, "read the ratios, or measure on one host")]
 
 
 def _differing(what: str, values: Iterable[object]) -> list[Caution]:

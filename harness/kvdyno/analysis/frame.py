@@ -19,7 +19,7 @@ from kvdyno.model.record import CONCLUSIVE, Record
 #: What names a contender, before the grid's axes.
 IDENTITY = ("label", "engine", "preset")
 #: What follows the axes.
-MEASURED = ("run_id", "sweep_id", "repetition", "load", "status", "phase", "metric", "value", "unit")
+MEASURED = ("run_id", "sweep_id", "host", "repetition", "load", "status", "phase", "metric", "value", "unit")
 #: Columns that later stages add; an axis must not be called so.
 _RESERVED = frozenset(
     (*IDENTITY, *MEASURED, "point", "baseline", "n", "median", "low", "high", "ratio", "headline")
@@ -124,6 +124,7 @@ def _rows(record: Record, names: Sequence[str]) -> Iterable[Mapping[str, object]
         **{name: axes.get(name) for name in names},
         "run_id": record.run_id,
         "sweep_id": record.sweep_id,
+        "host": record.environment.host_id,
         "repetition": record.repetition,
         "load": load_of(record),
         "status": record.status,

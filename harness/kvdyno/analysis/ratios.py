@@ -29,7 +29,7 @@ from .verdicts import conclude
 #: What a comparison is before `conclude`.
 _COMPARED = ("kind", "n", "mean", "error", "freedom", "zero", "method")
 _MEASURE = ("phase", "metric", "unit")
-_BLOCK = ["sweep_id", "repetition"]
+_BLOCK = ["sweep_id", "host", "repetition"]
 
 
 @dataclass(frozen=True)
@@ -159,13 +159,16 @@ def ratios_to(
 ) -> Ratios:
     """Ratios of a tidy frame, its headlines marked, to each of the baselines.
 
-    Runs pair up by axes, sweep and repetition; a run whose partner is missing is left out. A point of which
-    no run has a partner is compared as an independent sample. An axis that only one side has (an option of
-    one engine) does not separate pairs; where the baseline has several runs for one, their (geometric) mean
-    is the partner. Rows of one metric, phase and baseline are one family (verdicts.py); those of the headline
+    Runs pair up by axes, sweep, host and repetition: what differs between hosts is in no ratio. A run whose
+    partner is missing is left out. A point of which no run has a partner is compared as an independent
+    sample. An axis that only one side has (an option of one engine) does not separate pairs; where the
+    baseline has several runs for one, their (geometric) mean is the partner.
+    Rows of one metric, phase and baseline are one family (verdicts.py); those of the headline
     `metric` in the phases that points are judged by are one, too. `margin`: see verdicts.py.
     """
     measured = frame[frame["metric"].notna() & np.isfinite(frame["value"])]
+    if "host" not in measured:  # metrics that were committed before hosts were in them
+        measured = measured.assign(host="")
     identity = ["label", "engine", "preset", *axes]
     found: list[_Found] = []
     ambiguous = []

@@ -14,6 +14,7 @@ from kvdyno.errors import HostError, KvdynoError
 from . import (  # isort: skip
     measure,
     records,
+    hosts,
     show,
     claims,
     paper,
@@ -39,6 +40,7 @@ __all__ = [
     "claims",
     "engines",
     "history",
+    "hosts",
     "images",
     "machine",
     "main",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 from rich.console import Console
@@ -112,6 +112,16 @@ RunnerOption = Annotated[
         "--runner",
         "-r",
         help="What confines the drivers: this machine's own cgroups, or Docker (`make images` first).",
+    ),
+]
+#: What `kvdyno run` may hand runs to.
+SweepRunnerOption = Annotated[
+    Literal["local", "docker", "slurm"],
+    typer.Option(
+        "--runner",
+        "-r",
+        help="What confines the drivers: this machine's own cgroups, or Docker (`make images` first). slurm: "
+        "on the hosts of a cluster.",
     ),
 ]
 RecordedRunnerOption = Annotated[

@@ -35,6 +35,7 @@ from .app import (
     RepeatOption,
     ResultsOption,
     RunnerOption,
+    SweepRunnerOption,
     UncappedOption,
     WaitOption,
     app,
@@ -46,6 +47,7 @@ from .app import (
     warn_of,
     words,
 )
+from .hosts import ClusterOption, HostsOption, SlurmOption, Waiting, where
 from .pages import records, sweeps
 from .pages.shapes import counted, silent
 from .progress import Forecast, SweepDisplay
@@ -100,7 +102,16 @@ def run(
     only: OnlyOption = None,
     exclude: ExcludeOption = None,
     repeat: RepeatOption = None,
-    runner: RunnerOption = "local",
+    runner: SweepRunnerOption = "local",
+    inside: Annotated[
+        RunnerName | None,
+        typer.Option(
+            "--inside", help="With --runner slurm: what confines the drivers on a host; local if not given."
+        ),
+    ] = None,
+    hosts: HostsOption = None,
+    cluster: ClusterOption = None,
+    slurm: SlurmOption = None,
     cache: CacheOption = None,
     force: Annotated[bool, typer.Option("--force", metavar="", help="Measure stored runs again.")] = False,
     uncapped: UncappedOption = False,
@@ -118,12 +129,16 @@ def run(
     """Measure an experiment and write its figures, tables and report.
 
     Engines are interleaved inside each repetition. Stored runs are not measured again,
-    so the same command resumes an interrupted sweep. Ctrl-C loses at most the run in progress.
+    so the same command resumes an interrupted sweep. Ctrl-C loses at most the run in progress. With
+    `--runner slurm` jobs measure on many hosts, and go on after Ctrl-C.
 
     Example: `kvdyno run quickstart --engines rocksdb,leveldb --repeat 5`
     """
     here = project(results=results, data=data)
-    request = _request(here, experiment, profile, engines, only, exclude, repeat, runner, cache)
+    if runner != "slurm" and (inside or hosts or cluster or slurm):
+        raise UsageError("--inside, --hosts, --cluster and --slurm need --runner slurm", where="--runner")
+    confined = (inside or "local") if runner == "slurm" else runner
+    request = _request(here, experiment, profile, engines, only, exclude, repeat, confined, cache)
     _, whole = pipeline.make_plan(here, request)
     warn_of(pipeline.corrupt(here, whole))
     how = pipeline.SweepSettings(
@@ -132,8 +147,12 @@ def run(
         force=force,
         frequency=pipeline.Frequency(governor, no_turbo=no_turbo),
     )
-    with SweepDisplay(silent() if json else console, _forecast(here, whole, how)) as display:
-        result = pipeline.sweep(here, whole, how=how, observer=display, wait=wait)
+    if runner == "slurm":
+        place = where(hosts, cluster, slurm)
+        result = pipeline.run_over_hosts(here, request, whole, how=how, where=place, watcher=Waiting())
+    else:
+        with SweepDisplay(silent() if json else console, _forecast(here, whole, how)) as display:
+            result = pipeline.sweep(here, whole, how=how, observer=display, wait=wait)
     found = pipeline.analyse(here, whole, records=result.records)
     paths = pipeline.write_report(
         here,

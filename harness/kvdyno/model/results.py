@@ -38,6 +38,7 @@ CautionKind = Literal[
     "repetitions",
     "extended",
     "loads",
+    "hosts",
     "durability",
     "arrivals",
     "missing",

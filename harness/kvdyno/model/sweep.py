@@ -13,6 +13,7 @@ from typing import Literal
 from .engine import Engine, EngineDescription, Frozen, Preset
 from .experiment import DEFAULT_CACHE, CachePolicy
 from .point import Plan
+from .submission import Submission
 
 SWEEP_SCHEMA = "kvdyno.sweep/1"
 
@@ -43,7 +44,8 @@ class SweptEngine(Frozen):
 class Sweep(Frozen):
     """One sweep: `engines` by their keys in a catalog (EngineChoice.key), `labels` as in the experiment.
 
-    Upstream binaries are left out: they describe themselves nowhere.
+    Upstream binaries are left out: they describe themselves nowhere. `submission`: how it was handed to a
+    scheduler; None for a sweep of one machine.
     """
 
     schema_version: Literal["kvdyno.sweep/1"] = "kvdyno.sweep/1"
@@ -53,6 +55,7 @@ class Sweep(Frozen):
     cache: CachePolicy = DEFAULT_CACHE
     labels: tuple[str, ...]
     engines: Mapping[str, SweptEngine]
+    submission: Submission | None = None
 
     @property
     def builds(self) -> Mapping[str, str]:
@@ -69,7 +72,7 @@ class Sweep(Frozen):
         return {key: engine.as_engine() for key, engine in self.engines.items()}
 
 
-def sweep_of(plan: Plan, *, sweep_id: str) -> Sweep:
+def sweep_of(plan: Plan, *, sweep_id: str, submission: Submission | None = None) -> Sweep:
     """What this sweep of the plan measures."""
     by_label = {str(point.axes["engine"]): point.engine for point in plan.points}
     choices = [each for each in plan.experiment.engines if each.label in by_label and not each.external]
@@ -80,6 +83,7 @@ def sweep_of(plan: Plan, *, sweep_id: str) -> Sweep:
         cache=plan.experiment.cache,
         labels=tuple(each.label for each in choices),
         engines={each.key: _swept(by_label[each.label]) for each in choices},
+        submission=submission,
     )
 
 

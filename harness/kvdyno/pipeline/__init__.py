@@ -26,6 +26,7 @@ from .conclusions import (
 )
 from .gate import Gate, GatePoint, GateRequest, prepare_gate
 from .history import add_to_history, find_changes, import_to_history, read_history, write_history
+from .hosts import Status, Watcher, Where, cancel, run_over_hosts, run_points, status_of
 from .machine import clean, examine
 from .papers import read_paper, write_paper
 from .planning import Request, demand_memory, make_plan
@@ -63,14 +64,18 @@ __all__ = [
     "Rerun",
     "Reuse",
     "SearchRequest",
+    "Status",
     "StudyRequest",
     "SweepResult",
     "SweepSettings",
     "Watch",
+    "Watcher",
+    "Where",
     "add_to_history",
     "advise",
     "analyse",
     "bisect",
+    "cancel",
     "candidates_between",
     "claim_lines",
     "claims_document",
@@ -105,7 +110,10 @@ __all__ = [
     "rerun",
     "reusable",
     "run_gate",
+    "run_over_hosts",
+    "run_points",
     "search",
+    "status_of",
     "stored",
     "summarise",
     "sweep",

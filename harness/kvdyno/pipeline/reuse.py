@@ -42,11 +42,12 @@ class Reuse:
 
 
 def stored(project: Project, whole: Plan, *, uncapped: bool = False) -> Mapping[str, Record]:
-    """The records of this plan's runs by run name: on this host or, if it has none, on the latest that has.
+    """The records of this plan's runs by run name: on this host or, if it has none, on the latest that has;
+    and on the hosts that shared a sweep with that one.
 
-    A block's are those of the latest sweep that measured all of it conclusively. Without such a sweep they
-    are each run's latest, but a conclusive one if any. They bear the plan's names, whatever they were called
-    when they were measured.
+    A block's are those of one host in the latest sweep that measured all of it conclusively. Without such a
+    sweep they are each run's latest, but a conclusive one if any. They bear the plan's names,
+    whatever they were called when they were measured.
     """
     identities = {identity for point in whole.points for identity in point.identities}
     fitting = [
@@ -54,12 +55,28 @@ def stored(project: Project, whole: Plan, *, uncapped: bool = False) -> Mapping[
     ]
     hosts = [r.environment.host_id for r in fitting]
     host = host_id() if host_id() in hosts else "".join(hosts[-1:])
-    candidates = _by_run(whole, (r for r in fitting if r.environment.host_id == host))
+    sweeps = {record.sweep_id for record in fitting if record.environment.host_id == host}
+    shared = {record.environment.host_id for record in fitting if record.sweep_id in sweeps}
+    return chosen(whole, (record for record in fitting if record.environment.host_id in shared))
+
+
+def chosen(whole: Plan, records: Iterable[Record]) -> Mapping[str, Record]:
+    """One of these records for each run that has any, by the run's name (see `stored`)."""
+    candidates = _by_run(whole, records)
     found: dict[str, Record] = {}
-    for block in _blocks(whole):
+    for block in blocks(whole):
         found |= _of_one_sweep(block, candidates) or {
             run.name: _best(candidates[run.name], run.point) for run in block if run.name in candidates
         }
+    return _in_plan_order(whole, found)
+
+
+def complete(whole: Plan, units: Iterable[Sequence[Run]], records: Iterable[Record]) -> Mapping[str, Record]:
+    """The records of those units of runs that one host measured as a whole, conclusively, in one sweep."""
+    candidates = _by_run(whole, records)
+    found: dict[str, Record] = {}
+    for unit in units:
+        found |= _of_one_sweep(unit, candidates)
     return _in_plan_order(whole, found)
 
 
@@ -84,7 +101,7 @@ def look_up(project: Project, whole: Plan, *, how: SweepSettings) -> Reuse:
     candidates = _by_run(whole, fitting)
     found: dict[str, Record] = {}
     partnerless: list[str] = []
-    for block in _blocks(whole):
+    for block in blocks(whole):
         together = _of_one_sweep(block, candidates, earliest=how.earliest)
         found |= together
         if not together:
@@ -116,30 +133,35 @@ def _by_run(whole: Plan, records: Iterable[Record]) -> Mapping[str, list[Record]
     return found
 
 
-def _blocks(whole: Plan) -> list[list[Run]]:
+def blocks(whole: Plan) -> list[list[Run]]:
     """The runs of each repetition of comparable points."""
     numbers = {p.identity: number for number, block in enumerate(blocks_of(whole.points)) for p in block}
-    blocks: dict[tuple[int, int], list[Run]] = {}
+    found: dict[tuple[int, int], list[Run]] = {}
     for run in whole.runs:
-        blocks.setdefault((run.repetition, numbers[run.point.identity]), []).append(run)
-    return list(blocks.values())
+        found.setdefault((run.repetition, numbers[run.point.identity]), []).append(run)
+    return list(found.values())
 
 
 def _of_one_sweep(
     block: Sequence[Run], candidates: Mapping[str, Sequence[Record]], *, earliest: bool = False
 ) -> Mapping[str, Record]:
-    """Conclusive records of all the block's runs, of the latest sweep that has them, or the earliest; none if
-    none has.
+    """Conclusive records of all the block's runs, of one host in the latest sweep that has them, or the
+    earliest; none if none has.
     """
     by_run = [
-        {r.sweep_id: r for r in candidates.get(run.name, ()) if _conclusive(r, run.point)} for run in block
+        {
+            (r.sweep_id, r.environment.host_id): r
+            for r in candidates.get(run.name, ())
+            if _conclusive(r, run.point)
+        }
+        for run in block
     ]
-    shared = set.intersection(*(set(sweeps) for sweeps in by_run))
+    shared = set.intersection(*(set(places) for places in by_run))
     if not shared:
         return {}
     choose = min if earliest else max
-    chosen = choose(shared, key=lambda sweep: max(sweeps[sweep].started_at for sweeps in by_run))
-    return {run.name: sweeps[chosen] for run, sweeps in zip(block, by_run, strict=True)}
+    place = choose(shared, key=lambda each: max(places[each].started_at for places in by_run))
+    return {run.name: places[place] for run, places in zip(block, by_run, strict=True)}
 
 
 def _best(records: Sequence[Record], point: Point) -> Record:

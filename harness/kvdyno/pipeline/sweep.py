@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import datetime as dt
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -65,10 +65,12 @@ def sweep(
     observer: Observer,
     wait: bool = False,
     sweep_id: str | None = None,
+    known: Callable[[], Mapping[str, Record]] | None = None,
 ) -> SweepResult:
     """Measure what is not stored yet, in the plan's order; every run ends in a record.
 
-    `sweep_id` is that of a sweep which goes on with this plan; without it, this is one of its own.
+    `sweep_id` is that of a sweep which goes on with this plan; without it, this is one of its own. `known`
+    returns the records that need not be measured again, by run name; without it, those that `reusable` finds.
     Folders and CPUs are checked first. With `wait`, it then begins when other sweeps have ended. Raises
     BusyError if another sweep holds this machine, StoreError if records or reports cannot be written,
     HostError if the machine lacks what is needed, EngineError if an engine was rebuilt since it was planned,
@@ -91,7 +93,7 @@ def sweep(
     with _resumable(force=how.force), lock:
         store.clean()
         restored = restore_frequency()
-        records = dict(reusable(project, whole, how=how))
+        records = dict(known() if known else reusable(project, whole, how=how))
         reused = len(records)
         todo = [(order, run) for order, run in enumerate(whole.runs, 1) if run.name not in records]
         if todo:

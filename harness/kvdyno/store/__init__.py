@@ -1,6 +1,7 @@
 """The store: records on disk, append-only; what sweeps measured; an index of records; the sweeps' lock."""
 
 from .bundles import bundled, take_bundle, write_bundle
+from .delivery import deliver, finished
 from .history import HistoryStore
 from .index import RunIndex
 from .lock import LOCK_FILE, SweepLock, machine_lock
@@ -17,6 +18,8 @@ __all__ = [
     "SweepLock",
     "SweepStore",
     "bundled",
+    "deliver",
+    "finished",
     "machine_lock",
     "make_folder",
     "read_metrics",

@@ -117,6 +117,10 @@ class RunStore:
         readable = sorted((r for r in found if isinstance(r, Record)), key=lambda r: (r.started_at, r.run_id))
         return tuple(readable), tuple(r for r in found if isinstance(r, CorruptRecord))
 
+    def count(self, *, identities: Collection[str]) -> int:
+        """How many records there are of points whose identities begin so; none is read."""
+        return sum(1 for _ in self._paths(identities))
+
     def run_dir(self, record: Record) -> Path:
         """Where the record's files are: under slug and identity that the point had when it was measured.
 
@@ -148,8 +152,10 @@ class RunStore:
         if identities is None:
             yield from sorted(self.root.glob(f"*/*/{RECORD}"))
             return
-        for start in sorted({identity[:_IDENTITY_DIGITS] for identity in identities}):
-            yield from sorted(self.root.glob(f"*-{start}/*/{RECORD}"))
+        starts = {identity[:_IDENTITY_DIGITS] for identity in identities}
+        for folder in sorted(self.root.glob("*-*")):
+            if folder.name[-_IDENTITY_DIGITS:] in starts:
+                yield from sorted(folder.glob(f"*/{RECORD}"))
 
 
 def _is_begun(path: Path) -> bool:

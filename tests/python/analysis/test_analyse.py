@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -88,6 +88,54 @@ def test_any_metric_of_any_driver_is_kept(tmp_path: Path) -> None:
     found = analysed(dataclasses.replace(sweep, records=tuple(records)))
     assert set(found.estimates["metric"]) == {"seconds", "samples.fill"}
     assert set(found.estimates.query("metric == 'samples.fill'")["unit"]) == {"page/s"}
+
+
+def on_hosts(sweep: Sweep, host: Callable[[Record], int]) -> Sweep:
+    """The sweep on hosts of which each is twice as fast as the one before: `host` numbers a record's."""
+
+    def moved(record: Record) -> Record:
+        speed = 2 ** host(record)
+        outcome = record.outcome
+        phases = tuple(
+            phase.model_copy(
+                update={
+                    "metrics": {
+                        name: metric.model_copy(update={"value": metric.value * speed})
+                        if name == "throughput"
+                        else metric
+                        for name, metric in phase.metrics.items()
+                    }
+                }
+            )
+            for phase in (outcome.phases if outcome else ())
+        )
+        environment = record.environment.model_copy(update={"host_id": f"host-{host(record)}"})
+        update = {"environment": environment}
+        if outcome:
+            update["outcome"] = outcome.model_copy(update={"phases": phases})
+        return record.model_copy(update=update)
+
+    return dataclasses.replace(sweep, records=tuple(map(moved, sweep.records)))
+
+
+def throughput_ratios(found: Analysis) -> pd.DataFrame:
+    return found.ratios[found.ratios["headline"] & found.ratios["metric"].eq("throughput")]
+
+
+def test_hosts_that_differ_bias_no_ratio_of_arms_that_share_one(sweep: Sweep, analysis: Analysis) -> None:
+    spread = throughput_ratios(analysed(on_hosts(sweep, lambda record: record.repetition % 2)))
+    alone = throughput_ratios(analysis)
+    assert spread["paired"].all()
+    several = analysed(on_hosts(sweep, lambda record: record.repetition % 2)).cautions
+    assert [c.kind for c in several if "hosts" in c.message] == ["hosts"]
+    for column in ("ratio", "low", "high", "n"):
+        np.testing.assert_allclose(spread[column].astype(float), alone[column].astype(float))
+
+
+def test_arms_on_different_hosts_are_no_pairs(sweep: Sweep) -> None:
+    apart = analysed(on_hosts(sweep, lambda record: int(record.point.engine == "rocksdb")))
+    assert not throughput_ratios(apart)["paired"].any()
+    assert any(c.kind in GRAVE and "different hosts" in c.message for c in apart.cautions)
 
 
 def test_ratios_are_near_the_truth_and_know_the_baseline(analysis: Analysis) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -49,10 +50,11 @@ def plan_table(
 ) -> None:
     """The points of a plan, then what the runs that are not stored cost."""
     table = plain_table("point", ">runs", ">stored", ">a run takes")
+    runs = Counter(run.point.identity for run in plan.runs)
+    stored = Counter(run.point.identity for run in plan.runs if run.name in reuse.records)
     for point in plan.points:
-        names = [run.name for run in plan.runs if run.point.identity == point.identity]
-        stored = sum(name in reuse.records for name in names)
-        table.add_row(point.slug, str(len(names)), str(stored), format_seconds(point.expected_seconds))
+        counts = (str(runs[point.identity]), str(stored[point.identity]))
+        table.add_row(point.slug, *counts, format_seconds(point.expected_seconds))
     console.print(table)
     size = f"{counted(len(plan.points), 'point')}, {counted(len(plan.runs), 'run')}"
     console.print(f"\n{size}, {len(reuse.records)} stored already")
