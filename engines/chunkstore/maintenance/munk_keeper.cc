@@ -275,7 +275,7 @@ void MunkKeeper::HandDownBlocks(const Chunk& chunk) {
   if (chunk.heat.scans.load(std::memory_order_relaxed) <= gets) return;
   const size_t capacity = state_.blocks->capacity();
   if (capacity - std::min(capacity, state_.blocks->memory()) < table->extent().length) return;
-  // A block that cannot be read is read again by whoever needs it, and gets the error.
+  // A block that cannot be read is read again by the scan that needs it, which gets the error.
   static_cast<void>(table->CacheBlocks(state_.read_context(true)));
 }
 
