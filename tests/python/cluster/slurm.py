@@ -49,6 +49,7 @@ KillWait=10
 ReturnToService=2
 SchedulerParameters=sched_interval=1,sched_min_interval=1,bf_interval=1
 MaxArraySize=1001
+CommunicationParameters=NoInAddrAny,NoCtldInAddrAny
 {nodes}
 PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 """
