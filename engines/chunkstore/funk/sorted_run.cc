@@ -144,33 +144,6 @@ Prefetch SortedRun::Wanted(const ReadContext& context, std::string_view position
   return {extent_, blocks[first].offset, length, {}};
 }
 
-Status SortedRun::CacheBlocks(const ReadContext& context) const {
-  constexpr uint64_t kMostBytes = uint64_t{1} << 20;
-  const SortedRunIndex* index = nullptr;
-  if (Status status = Index(&index); !status.ok()) return status;
-  const auto& blocks = index->blocks;
-  kvdyno::AlignedBuffer buffer;
-  for (size_t first = 0, end = 0; first < blocks.size(); first = end) {
-    uint64_t length = 0;
-    for (end = first; end < blocks.size() && (end == first || length < kMostBytes); ++end) {
-      length += blocks[end].length;
-    }
-    std::string_view bytes;
-    Status status = segments_->ReadInto(extent_, blocks[first].offset, length, &buffer, &bytes);
-    for (size_t block = first; block < end && status.ok(); ++block) {
-      const BlockRef& ref = blocks[block];
-      const uint64_t place = extent_.offset + ref.offset;
-      if (context.blocks->Holds(extent_.segment, place)) continue;
-      const std::string_view one = bytes.substr(ref.offset - blocks[first].offset, ref.length);
-      BlockView view;
-      status = ParseBlock(context, extent_, *index, block, one, &view);
-      if (status.ok()) (void)context.blocks->Insert(extent_.segment, place, one);
-    }
-    if (!status.ok()) return status;
-  }
-  return Status::Ok();
-}
-
 std::unique_ptr<EntryCursor> SortedRun::NewCursor(const ReadContext& context, size_t span) const {
   return std::make_unique<SortedRunCursor>(this, context, span);
 }

@@ -107,8 +107,6 @@ class SortedRun {
   // What such a cursor will read first if it begins at `position`: nothing where the block is
   // cached, or the span is so long that reading it is worth a call of its own.
   Prefetch Wanted(const ReadContext& context, std::string_view position, size_t span) const;
-  // Reads all blocks in large pieces, checks them, and puts those that the cache lacks into it.
-  Status CacheBlocks(const ReadContext& context) const;
   // Reads and checks index and every block from disk; problems are appended, with file and offset,
   // and the counts of what was found added.
   void Check(std::vector<std::string>* problems, uint64_t* blocks, uint64_t* entries) const;

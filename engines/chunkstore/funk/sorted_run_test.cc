@@ -116,32 +116,6 @@ TEST_F(SortedRunTest, ServesFromTheCacheWhatItRead) {
   EXPECT_TRUE(result.from_cache);
 }
 
-TEST_F(SortedRunTest, CachesAllBlocksInFewCalls) {
-  context_.blocks = &cache_;
-  std::mt19937_64 random(6);
-  const Entries entries = RandomEntries(&random, 500, 1, 100);
-  const auto run = Open(Write({entries}).front());
-  const uint64_t before = segments_->reads();
-  ExpectOk(run->CacheBlocks(context_));
-  EXPECT_EQ(segments_->reads() - before, 1u);
-  const auto inserts = cache_.counts().inserts;
-  ExpectLookups(entries, *run);
-  EXPECT_EQ(segments_->reads() - before, 1u);
-  ExpectOk(run->CacheBlocks(context_));
-  EXPECT_EQ(cache_.counts().inserts, inserts) << "what is there stays";
-}
-
-TEST_F(SortedRunTest, DamagedBlocksAreNotCached) {
-  context_.blocks = &cache_;
-  const SortedRunSummary summary = WriteWithTwoBlocksSwapped(EqualEntries());
-  const auto run = Open(summary);
-  EXPECT_EQ(run->CacheBlocks(context_).code(), Code::kCorruption);
-  const ExtentRef& extent = run->extent();
-  for (const uint32_t block : {1U, 2U}) {
-    EXPECT_FALSE(cache_.Holds(extent.segment, extent.offset + summary.index->blocks[block].offset));
-  }
-}
-
 TEST_F(SortedRunTest, ReadsAheadInFewCalls) {
   Entries entries;
   for (uint64_t i = 0; i < 4000; ++i) {

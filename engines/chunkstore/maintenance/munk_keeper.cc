@@ -267,23 +267,8 @@ void MunkKeeper::HandDown(const Munk& munk) {
   }
 }
 
-// The same for scans, which read blocks: one large read brings those of the chunk's table.
-void MunkKeeper::HandDownBlocks(const Chunk& chunk) {
-  const SortedRun* table = chunk.funk().table.get();
-  if (state_.blocks == nullptr || table == nullptr) return;
-  const uint64_t gets = chunk.heat.reads.load(std::memory_order_relaxed);
-  if (chunk.heat.scans.load(std::memory_order_relaxed) <= gets) return;
-  const size_t capacity = state_.blocks->capacity();
-  if (capacity - std::min(capacity, state_.blocks->memory()) < table->extent().length) return;
-  // A block that cannot be read is read again by the scan that needs it, which gets the error.
-  static_cast<void>(table->CacheBlocks(state_.read_context(true)));
-}
-
 void MunkKeeper::Evict(Chunk* chunk) {
-  if (const Munk* munk = chunk->ActiveMunk(); munk != nullptr) {
-    HandDown(*munk);
-    HandDownBlocks(*chunk);
-  }
+  if (const Munk* munk = chunk->ActiveMunk(); munk != nullptr) HandDown(*munk);
   Drop(chunk);
   FreeRetired();
   state_.counters.Add(Count::kMunkEvictions);

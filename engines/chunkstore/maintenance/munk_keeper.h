@@ -65,7 +65,6 @@ class MunkKeeper {
   void Evict(Chunk* chunk);  // drops it, and counts it
   void FreeRetired();
   void HandDown(const Munk& munk);
-  void HandDownBlocks(const Chunk& chunk);
   void Rebalance(Chunk* chunk);
   // Versions that a munk must be able to answer at: live snapshots, and the borders between stages,
   // at which a munk may be written out.

@@ -393,36 +393,6 @@ TEST_F(UpkeepTest, GetsThatAreSpreadGetRowsAndOthersMunks) {
   }
 }
 
-// Short scans all over data that do not fit: blocks earn more than munks, and those of a munk that
-// goes come with one read instead of a scan's for each.
-TEST_F(UpkeepTest, BlocksOfAMunkThatGoesAreReadAtOnce) {
-  constexpr int kRows = 40'000;
-  Open();
-  PutMany(0, kRows, 1000);
-  ASSERT_TRUE(IsOk(store_->Compact()));
-  Rng rng(3);
-  double gained = 0;  // by a flush, in bytes
-  for (int round = 0; round < 60 && gained == 0; ++round) {
-    for (int i = 0; i < 2000; ++i) {
-      const std::string start = KeyOf(static_cast<int>(rng.Below(kRows)));
-      ScanOptions scan;
-      scan.start = start;
-      scan.limit = 3;
-      const auto row = [](std::string_view, std::string_view) { return true; };
-      ASSERT_TRUE(IsOk(store_->Scan(scan, row)));
-    }
-    const double bytes = Stat("block_cache_bytes");
-    const double reads = Stat("read_calls");
-    const double evictions = Stat("munk_evictions");
-    ASSERT_TRUE(IsOk(store_->Flush()));
-    gained = std::max(0.0, Stat("block_cache_bytes") - bytes);
-    if (gained > 0) {
-      EXPECT_LE(Stat("read_calls") - reads, 2 * (Stat("munk_evictions") - evictions));
-    }
-  }
-  EXPECT_GT(gained, 500e3) << "many blocks a read";
-}
-
 TEST_F(UpkeepTest, CachesServeWhatWasRead) {
   options_.munk_cache_size = 0;
   Open();
