@@ -167,10 +167,13 @@ TEST_F(Writers, DoTheMixsWritesAndNothingElse) {
   std::mutex mutex;
   std::map<std::thread::id, std::set<std::string>> calls;
   std::atomic<bool> wrote = false;
+  std::atomic<bool> got = false;
   engine_.hook = [&](std::string_view call, std::string_view) {
+    // Each side leaves work to the other, however late that starts.
+    while (call == "put" && wrote && !got) std::this_thread::yield();
     if (call == "put") wrote = true;
-    // The readers leave work to the writer, however late it starts.
     while ((call == "get" || call == "scan") && !wrote) std::this_thread::yield();
+    if (call == "get") got = true;
     const std::lock_guard lock(mutex);
     calls[std::this_thread::get_id()].emplace(call);
     return Status::Ok();

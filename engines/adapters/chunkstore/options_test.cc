@@ -43,7 +43,7 @@ TEST_F(ChunkOptions, DefaultsAreTheStoresOwn) {
 }
 
 TEST_F(ChunkOptions, BudgetFollowsTheCapUnlessItIsSet) {
-  EXPECT_EQ(options_.Resolved(false, kCap).memory_budget, 224 * kMiB);
+  EXPECT_EQ(options_.Resolved(false, kCap).memory_budget, 240 * kMiB);
   Set({{"memory_budget", "100MiB"}});
   EXPECT_EQ(options_.Resolved(false, kCap).memory_budget, 100 * kMiB);
 }
