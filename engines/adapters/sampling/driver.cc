@@ -24,6 +24,7 @@ std::vector<Cost> Costs() {
       {"memory", 48, {"records", "delete.share"}},  // deletes
       {"memory", 2 * 24, {"records"}, {{"sampler", "index"}}},
       {"memory", 2 * 100, {"buffer_records"}, {{"sampler", "index"}}},
+      {"memory", 28, {"records"}, {{"sampler", "index"}, {"layout", "leveling"}}},
       {"memory", 2 * 16, {"records"}, {{"sampler", "index"}, {"structure", "weighted-set"}}},
       {"memory", 2 * 26, {"records"}, {{"sampler", "index"}, {"structure", "weighted-range"}}},
       {"memory",

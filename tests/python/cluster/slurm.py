@@ -157,7 +157,7 @@ class TestCluster:
         (own / "lock").chmod(0o1777)
         (own / "machine-id").write_text(f"{name}\n")
         root = cgroup_root()
-        own_cgroup = root / f"kvdyno-test-{os.getpid()}-{name}" if root else None
+        own_cgroup = root / f"slurm-test-{os.getpid()}-{name}" if root else None
         if own_cgroup:
             own_cgroup.mkdir(exist_ok=True)
         script = _HOST.format(own=own, data=self.data, cgroup=root or "", own_cgroup=own_cgroup, name=name)
@@ -193,7 +193,7 @@ class TestCluster:
         for name in reversed(list(self._processes)):
             self.kill(name)
         root = cgroup_root()
-        for group in sorted(root.glob(f"kvdyno-test-{os.getpid()}-*")) if root else ():
+        for group in sorted(root.glob(f"slurm-test-{os.getpid()}-*")) if root else ():
             for folder in (*sorted((p for p in group.rglob("*") if p.is_dir()), reverse=True), group):
                 wait_for(lambda f=folder: _removed(f), f"an empty cgroup {folder}")
 

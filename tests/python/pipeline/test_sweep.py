@@ -142,7 +142,10 @@ def test_what_is_stored_belongs_to_this_host_this_plan_and_this_cap(project: Pro
     names = {run.name for run in whole.runs}
     assert pipeline.stored(project, whole, uncapped=True).keys() == names
     (path, _) = sorted(project.runs.glob("fakedb.a.*/*/record.json"))
+    # Hosts that shared a sweep belong together.
     edit(path, environment={"host_id": "another", "facts": {}})
+    assert pipeline.stored(project, whole, uncapped=True).keys() == names
+    edit(path, sweep_id="20200101T000000-00000000")
     missing = names - pipeline.stored(project, whole, uncapped=True).keys()
     assert len(missing) == 1
     assert next(iter(missing)).startswith("fakedb.a.")
