@@ -89,6 +89,7 @@ simulations: venv  ## Run the seeded simulations behind results/ again (two minu
 	@$(PY) results/truth/simulate.py
 	@$(PY) results/regression/simulate.py
 	@$(PY) results/rows/simulated/simulate.py
+	@$(PY) results/room/simulated/simulate.py
 
 sanitize: packages  ## Build with sanitizers and run the C++ tests under them
 	@for preset in $(SANITIZERS); do \

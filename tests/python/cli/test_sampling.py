@@ -37,8 +37,7 @@ claims:
 
 @pytest.fixture
 def sampling(checkout: Checkout) -> Checkout:
-    if not DRIVER.is_file():
-        pytest.skip("kvdyno-sampling is not built")
+    assert DRIVER.is_file(), "kvdyno-sampling is not built: run `make build` first"
     (checkout.binaries / DRIVER.name).symlink_to(DRIVER)
     checkout.experiment("sampling", TINY)
     return checkout

@@ -93,8 +93,7 @@ cap: 1GiB
 def test_the_sampling_driver_needs_about_what_it_describes(tmp_path: Path) -> None:
     project = Project.find(start=Path(__file__))
     binary = Path(os.environ.get("KVDYNO_BUILD", project.root / "build")) / "bin" / "kvdyno-sampling"
-    if not binary.is_file():
-        pytest.skip("kvdyno-sampling is not built")
+    assert binary.is_file(), "kvdyno-sampling is not built: run `make build` first"
     known = {"sampling": local_engine(binary, adapters=project.adapters)}
     for point in plan_of(SAMPLING, profile="paper", catalog=known).points:
         folder = tmp_path / point.slug
