@@ -282,3 +282,22 @@ def test_damaged_metrics_are_named(project: Project, file: str) -> None:
 def test_a_machine_that_hides_its_facts_is_described_by_the_rest() -> None:
     facts = {"cpu.logical": 4, "disk.file_system": "xfs", "disk.device": "nvme0n1"}
     assert machine_words(facts).words == "a machine with 4 cores, xfs on nvme0n1"
+
+
+def test_a_build_that_is_slower_on_purpose_is_cautioned_about_and_not_published(
+    sweep: Sweep, project: Project
+) -> None:
+    records = []
+    for record in sweep.records:
+        outcome = record.outcome
+        if outcome and record.point.engine == "leveldb":
+            engine = outcome.engine.model_copy(update={"version": "1.23-slowed"})
+            outcome = outcome.model_copy(update={"engine": engine})
+        records.append(record.model_copy(update={"outcome": outcome}))
+    slowed, found = _recorded(replace(sweep, records=tuple(records)))
+    assert any("slower on purpose" in caution.message for caution in found.cautions)
+    with pytest.raises(StoreError, match="LevelDB, built to be slower on purpose"):
+        pipeline.publish(project, slowed, found, ASKED, drawn=())
+    assert not (project.root / "results" / "trial").exists()
+    _, usual = _recorded(sweep)
+    assert not any("slower on purpose" in caution.message for caution in usual.cautions)
