@@ -310,7 +310,7 @@ def _builds(records: Sequence[Record]) -> list[Caution]:
         elif record.outcome and record.outcome.engine.slowed:
             unfit[label_of(record)] = "to be slower on purpose"
     return [
-        Caution("build", f"{label} was built {how}: its speed means nothing", "build it as Release, with nothing added")
+        Caution("build", f"{label} was built {how}: its speed means nothing", "build it plainly, as Release")
         for label, how in unfit.items()
     ]
 
