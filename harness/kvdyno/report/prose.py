@@ -10,7 +10,8 @@ The template beside the data is a Jinja2 file. `cell("table.csv", workload="p", 
 row of a CSV file in the template's folder, as the report's tables and `_overall.csv` have them; it prints as
 "2.26 (2.05 to 2.48)". `rows("table.csv")` are all of them, and `pivot("table.csv", rows="workload",
 columns="engine")` is a Markdown table of cells. `origin()` is the folder's origin.yaml (model/origin.py),
-`origin("docker")` that of a folder in it; `made()` lists where its numbers are from.
+`origin("docker")` that of a folder in it; `made()` lists where its numbers are from. Macros that several folders use
+stand in `results/` itself; imported `with context` they read the tables of the folder that imports them.
 """
 
 from __future__ import annotations
@@ -81,14 +82,15 @@ def fill_blocks(document: Path, *, root: Path, origins: Mapping[Path, Origin] = 
     where = str(document)
 
     def rendered(block: re.Match[str]) -> str:
-        return block.group(1) + _render(root / block["source"], where=where, origins=origins) + block.group(4)
+        text = _render(root / block["source"], macros=root / "results", where=where, origins=origins)
+        return block.group(1) + text + block.group(4)
 
     return _BLOCK.sub(rendered, text)
 
 
-def _render(template: Path, *, where: str, origins: Mapping[Path, Origin]) -> str:
+def _render(template: Path, *, macros: Path, where: str, origins: Mapping[Path, Origin]) -> str:
     environment = Environment(
-        loader=FileSystemLoader(template.parent),
+        loader=FileSystemLoader((template.parent, macros)),
         undefined=StrictUndefined,
         autoescape=False,
         trim_blocks=True,
