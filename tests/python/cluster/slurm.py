@@ -72,7 +72,10 @@ def missing(programs: Sequence[str] = PROGRAMS) -> str:
     lacking = [program for program in programs if shutil.which(program, path=path) is None]
     if lacking:
         return f"no {', '.join(lacking)}: `harness/setup.sh slurm` installs Slurm"
-    return "" if os.geteuid() == 0 else "only root can start hosts with namespaces of their own"
+    if os.geteuid() != 0:
+        return "only root can start hosts with namespaces of their own"
+    tried = subprocess.run(["unshare", "--mount", "true"], check=False, capture_output=True, text=True)
+    return f"this container may not make namespaces: {tried.stderr.strip()}" if tried.returncode else ""
 
 
 def host_alone(folder: Path) -> Sequence[str]:

@@ -65,7 +65,7 @@ def test_documents_are_rendered_from_their_data() -> None:
 
 
 def test_every_folder_of_results_names_its_origin() -> None:
-    folders = {path.parent for path in _listed("results/*")} - {PROJECT.history}
+    folders = {path.parent for path in _listed("results/*")} - {PROJECT.history, PROJECT.committed}
     assert folders == set(pipeline.origins(PROJECT))
     assert [
         folder.name
