@@ -10,8 +10,8 @@ The template beside the data is a Jinja2 file. `cell("table.csv", workload="p", 
 row of a CSV file in the template's folder, as the report's tables and `_overall.csv` have them; it prints as
 "2.26 (2.05 to 2.48)". `rows("table.csv")` are all of them, and `pivot("table.csv", rows="workload",
 columns="engine")` is a Markdown table of cells. `origin()` is the folder's origin.yaml (model/origin.py),
-`origin("docker")` that of a folder in it; `made()` lists where its numbers are from. Macros for several folders
-stand in `results/` itself; imported `with context` they read the tables of the folder that imports them.
+`origin("docker")` that of a folder in it; `made()` lists where its numbers are from. Macros for several
+folders stand in `results/`; imported `with context`, they read the tables of the folder that imports them.
 """
 
 from __future__ import annotations

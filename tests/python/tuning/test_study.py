@@ -136,7 +136,7 @@ def test_the_report_begins_with_what_to_set(finished: tuple[Project, StudyFound]
     text = markdown.read_text()
     assert text.index("What to set") < text.index("What it gains") < text.index("## Options")
     assert "| write_buffer_size | 1 MiB | 4 MiB |" in text
-    assert re.search(r"\| memtable \| load \| 1\.50 \| 1\.[45]", text), "the published ratio stands beside ours"
+    assert re.search(r"\| memtable \| load \| 1\.50 \| 1\.[45]", text), "the published ratio beside ours"
     assert "its store fits in memory" in text
     page = html.read_text()
     assert "http://" not in page
