@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
@@ -180,6 +181,11 @@ class Engine:
     image: str | None = None
     built_version: str = ""
     counters: tuple[str, ...] | None = None
+
+    @cached_property
+    def values_read(self) -> dict[tuple[str, str | None], bool | int | float | str | None]:
+        """Values that plans have read, by name and text of the property or option: points repeat them."""
+        return {}
 
     @property
     def runner(self) -> RunnerName:

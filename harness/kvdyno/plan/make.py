@@ -8,11 +8,12 @@ from dataclasses import replace
 
 from kvdyno.errors import SpecError
 from kvdyno.host.external import chosen_engine
-from kvdyno.model.axes import AGE, RECORDS, axis_of
+from kvdyno.model.axes import AGE, RECORDS, WORKLOAD, axis_of
 from kvdyno.model.engine import Engine
 from kvdyno.model.experiment import DEFAULT_CACHE, AxisValue, EngineChoice, Experiment
 from kvdyno.model.point import Plan, Point
 from kvdyno.model.project import Project
+from kvdyno.model.properties import read_properties
 
 from .costs import described_cost
 from .dataset import make_datasets, record_count
@@ -35,8 +36,10 @@ def make_plan(experiment: Experiment, *, catalog: Mapping[str, Engine], project:
     """
     notes: dict[str, None] = {}
     points: dict[tuple[tuple[str, AxisValue], ...], Point] = {}
+    workloads = {name: _workload(str(name), project=project) for name in experiment.grid.get(WORKLOAD, ())}
     for choice, engine, combination in _combinations(experiment, catalog=catalog):
-        resolved = _resolved(experiment, choice, engine, combination, project)
+        workload = workloads.get(combination.get(WORKLOAD, ""), {})
+        resolved = _resolved(experiment, choice, engine, combination, workload)
         point = _point(experiment, choice=choice, resolved=resolved)
         # Combinations that differ only in what means nothing to this point are one point.
         points.setdefault(tuple(point.axes.items()), point)
@@ -62,15 +65,20 @@ def _combinations(
             yield choice, engine, {axis: value for axis, value in whole.items() if axis_of(engine, axis)}
 
 
+def _workload(name: str, *, project: Project) -> Mapping[str, str]:
+    properties = read_properties(project.workloads / f"{name}.properties")
+    return {key: value.text for key, value in properties.items()}
+
+
 def _resolved(
     experiment: Experiment,
     choice: EngineChoice,
     engine: Engine,
     combination: Mapping[str, AxisValue],
-    project: Project,
+    workload: Mapping[str, str],
 ) -> Resolved:
     """The combination with its records counted and an end to each phase."""
-    resolved = resolve(experiment, choice=choice, engine=engine, combination=combination, project=project)
+    resolved = resolve(experiment, choice=choice, engine=engine, combination=combination, workload=workload)
     records = record_count(resolved, where=str(experiment.path))
     if records is not None:
         resolved = replace(resolved, properties={**resolved.properties, RECORDS: str(records)})

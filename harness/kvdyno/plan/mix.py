@@ -6,12 +6,8 @@ import math
 
 from kvdyno.errors import SpecError
 
-from .resolve import Resolved
+from .resolve import OPERATIONS, Resolved
 
-_OPERATIONS = (
-    *("read", "update", "insert", "scan", "readmodifywrite", "delete"),
-    *("multiread", "reversescan"),
-)
 _WRITES = ("update", "insert", "readmodifywrite", "delete")
 
 
@@ -24,7 +20,7 @@ def record_bytes(resolved: Resolved) -> int:
 
 def write_share(resolved: Resolved) -> float:
     """Share of operations that write, 0 to 1."""
-    return sum(_share(resolved, operation) for operation in _WRITES)
+    return _share(resolved, *_WRITES)
 
 
 def scan_rows(resolved: Resolved) -> float:
@@ -55,7 +51,7 @@ def operations_for(volume: float, resolved: Resolved, *, records: int) -> int:
 
 def scan_share(resolved: Resolved) -> float:
     """Share of operations that scan, upwards or downwards, 0 to 1."""
-    return _share(resolved, "scan") + _share(resolved, "reversescan")
+    return _share(resolved, "scan", "reversescan")
 
 
 def check_operations(resolved: Resolved, *, label: str, where: str) -> None:
@@ -64,7 +60,7 @@ def check_operations(resolved: Resolved, *, label: str, where: str) -> None:
     workload = resolved.axes.get("workload", "the mix")
     missing = [
         name
-        for name in _OPERATIONS
+        for name in OPERATIONS
         if _share(resolved, name) and description.operations and name not in description.operations
     ]
     if missing and not resolved.measures_load:
@@ -87,7 +83,7 @@ def delete_share(resolved: Resolved) -> float:
     return _share(resolved, "delete")
 
 
-def _share(resolved: Resolved, operation: str) -> float:
-    """Proportions are weights: they need not add up to 1."""
-    whole = sum(resolved.number(f"{each}proportion") for each in _OPERATIONS)
-    return resolved.number(f"{operation}proportion") / whole if whole else 0
+def _share(resolved: Resolved, *operations: str) -> float:
+    weights = resolved.weights
+    whole = sum(weights.values())
+    return sum(weights[each] / whole for each in operations) if whole else 0

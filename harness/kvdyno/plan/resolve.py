@@ -5,8 +5,9 @@ Later wins: the workload's file, the distribution, the experiment's properties, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from kvdyno.model import axes as axis_words
 from kvdyno.model.axes import axis_of
@@ -21,11 +22,13 @@ from kvdyno.model.experiment import (
     Recovery,
 )
 from kvdyno.model.options import display_value, parse_value, scale_value, value_text
-from kvdyno.model.project import Project
-from kvdyno.model.properties import read_properties
 
 # What follows a load means nothing to a point that measures it.
 _MIX_AXES = (axis_words.DISTRIBUTION, axis_words.AGE, axis_words.VOLUME)
+OPERATIONS = (
+    *("read", "update", "insert", "scan", "readmodifywrite", "delete"),
+    *("multiread", "reversescan"),
+)
 
 
 @dataclass(frozen=True)
@@ -58,17 +61,26 @@ class Resolved:
 
     def in_force(self, name: str) -> AxisValue | None:
         """The driver property's typed value, its default included; None if the driver has none."""
-        described = self.engine.description.property(name)
-        return parse_value(described, self.properties.get(name, described.default)) if described else None
+        return self._read(name, lambda: self.engine.description.property(name))
 
     def option_in_force(self, name: str) -> AxisValue | None:
         """The engine option's typed value, its default included; None if the engine has none."""
         description = self.engine.description
-        described = description.option(name)
-        text = self.properties.get(
-            f"{description.engine.name}.{name}", described.default if described else ""
-        )
-        return parse_value(described, text) if described else None
+        return self._read(f"{description.engine.name}.{name}", lambda: description.option(name))
+
+    def _read(self, name: str, described: Callable[[], OptionDescription | None]) -> AxisValue | None:
+        key = (name, self.properties.get(name))
+        known = self.engine.values_read
+        if key not in known:
+            found = described()
+            text = found.default if found and key[1] is None else key[1]
+            known[key] = parse_value(found, text) if found and text is not None else None
+        return known[key]
+
+    @cached_property
+    def weights(self) -> Mapping[str, float]:
+        """The proportion of each operation. They need not add up to 1."""
+        return {name: self.number(f"{name}proportion") for name in OPERATIONS}
 
     def number(self, name: str) -> float:
         """The property in force as a number; zero if the driver has none."""
@@ -83,13 +95,17 @@ class Resolved:
         """
         description = self.engine.description
         prefix = description.engine.name + "."
-        described = {each.name: each for each in description.properties}
-        described |= {prefix + each.name: each for each in description.options}
-        shaping = {
-            name: value_text(parse_value(each, self.properties.get(name, each.default)))
-            for name, each in described.items()
-            if each.shapes_data or (aged and each.shapes_aged_data)
+
+        def shapes(each: OptionDescription) -> bool:
+            return each.shapes_data or (aged and each.shapes_aged_data)
+
+        values = {each.name: self.in_force(each.name) for each in description.properties if shapes(each)}
+        values |= {
+            prefix + each.name: self.option_in_force(each.name)
+            for each in description.options
+            if shapes(each)
         }
+        shaping = {name: value_text(value) for name, value in values.items() if value is not None}
         if description.accepts_other_options:
             others = {name: text for name, text in self.properties.items() if name.startswith(prefix)}
             shaping = {**others, **shaping}
@@ -123,14 +139,13 @@ def resolve(
     choice: EngineChoice,
     engine: Engine,
     combination: Mapping[str, AxisValue],
-    project: Project,
+    workload: Mapping[str, str],
 ) -> Resolved:
     """The combination's properties, as text, without those that end phases or count records.
 
-    Raises SpecError when the workload's file has gone.
+    `workload` holds the properties of its workload's file.
     """
     scaling = Scaling(profile=experiment.profile.name, scale=experiment.profile.scale)
-    workload = _workload(combination, project=project)
     loads = workload.get(axis_words.RUNS_OPERATIONS) == "false"
     axes = _axes(combination, engine=engine, loads=loads, scaling=scaling)
     phases = _phases(experiment.phases, engine=engine, loads=loads)
@@ -160,14 +175,6 @@ def resolve(
         twin=choice.twin,
         recovery=experiment.phases.recovery,
     )
-
-
-def _workload(combination: Mapping[str, AxisValue], *, project: Project) -> dict[str, str]:
-    name = combination.get(axis_words.WORKLOAD)
-    if name is None:
-        return {}
-    properties = read_properties(project.workloads / f"{name}.properties")
-    return {key: value.text for key, value in properties.items()}
 
 
 def _axes(
