@@ -31,7 +31,7 @@ def study_tables(found: StudyFound) -> Mapping[str, PaperTable]:
                map(_verdict, found.trials)),
         _table("published", "Beside the published report", "Throughput over its own default's.",
                ("hypothesis", "workload"), ("published", "here"),
-               [((row.hypothesis, row.workload), (row.published, row.ours)) for row in published_rows(found)]),
+               [((r.hypothesis, r.workload), (r.published, r.ours)) for r in published_rows(found)]),
         *(_changes(trial, name, tested) for trial in found.trials for name, tested in comparisons(trial)),
     ]  # fmt: skip
     return {table.id: table for table in tables if table.rows}
