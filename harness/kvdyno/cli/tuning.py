@@ -75,11 +75,11 @@ def report(
     how = pipeline.SweepSettings(uncapped=uncapped)
     asked = pipeline.StudyRequest(study=study, profile=profile, runner=runner, repeat=repeat)
     found = pipeline.measure_study(here, asked, how=how, watch=_watch(here, how, json=json), wait=wait)
-    html, markdown = pipeline.write_study(here, found)
+    html, markdown, latex = pipeline.write_study(here, found)
     from .pages import tuning as page  # reports bring libraries that take seconds to import
 
     if json:
-        print_json(page.study_document(found, html=html, markdown=markdown))
+        print_json(page.study_document(found, html=html, markdown=markdown, latex=latex))
     else:
         page.study_page(console, found, html=html)
 

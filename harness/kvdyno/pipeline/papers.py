@@ -20,7 +20,8 @@ from .planning import Request
 from .recorded import Recorded, find_recorded
 from .reuse import corrupt
 
-_BASE = "base"
+#: The folder of templates that all papers share.
+PAPER_BASE = "base"
 _FIGURES = Path("figures")
 
 
@@ -66,7 +67,7 @@ def write_paper(
         name=name,
         flags=_flags(wanted, uncapped=uncapped),
         text=project.paper_texts / name,
-        base=project.paper_texts / _BASE,
+        base=project.paper_texts / PAPER_BASE,
     )
     source = folder / "paper.tex"
     try:

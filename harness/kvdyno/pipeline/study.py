@@ -23,6 +23,7 @@ from kvdyno.tuning import judging, rounds
 from kvdyno.tuning.workloads import facts_of
 
 from .conclusions import analyse, write_report
+from .papers import PAPER_BASE
 from .planning import Request, demand_memory, plan_with
 from .reuse import SweepSettings
 from .sweep import sweep
@@ -201,8 +202,14 @@ def _shown(engine: Engine, name: str, options: Mapping[str, str], *, scale: floa
     return display_value(option, scale_value(option, parse_value(option, options[name]), scale=scale))
 
 
-def write_study(project: Project, found: StudyFound) -> tuple[Path, Path]:
-    """The study's report as HTML and Markdown. Raises StoreError if it cannot be written."""
-    from kvdyno.report.study import write_study as written
+def write_study(project: Project, found: StudyFound) -> tuple[Path, Path, Path]:
+    """The study's report as HTML, Markdown and LaTeX. Raises StoreError if it cannot be written."""
+    from kvdyno import paper
+    from kvdyno.report import study as report
+    from kvdyno.report.study_tables import study_tables
 
-    return written(found, out=project.reports / f"study-{found.study.name}-{found.profile}")
+    out = project.reports / f"study-{found.study.name}-{found.profile}"
+    latex = paper.render_study(
+        found, words=report.words(found), tables=study_tables(found), base=project.paper_texts / PAPER_BASE
+    )
+    return report.write_study(found, latex=latex, out=out)

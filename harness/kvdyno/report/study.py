@@ -1,4 +1,4 @@
-"""The report of a study, as one HTML file and as Markdown: a summary, then all that it rests on."""
+"""The report of a study, as one HTML file, Markdown and LaTeX: a summary, then all that it rests on."""
 
 from __future__ import annotations
 
@@ -33,11 +33,16 @@ class PublishedRow:
     ours: str
 
 
-def write_study(found: StudyFound, *, out: Path) -> tuple[Path, Path]:
-    """Write `out`/study.html and `out`/study.md. Raises StoreError if something cannot be written."""
+def write_study(found: StudyFound, *, latex: str, out: Path) -> tuple[Path, Path, Path]:
+    """Write `out`/study.html, `out`/study.md, and what was made of `words` as `out`/study.tex.
+
+    Raises StoreError if something cannot be written.
+    """
     make_folder(out)
     html, markdown = (render(found, out=out, suffix=suffix) for suffix in ("html", "md"))
-    return write_text(out / "study.html", html), write_text(out / "study.md", markdown)
+    texts = {"study.html": html, "study.md": markdown, "study.tex": latex}
+    page, text, source = (write_text(out / name, content) for name, content in texts.items())
+    return page, text, source
 
 
 def render(found: StudyFound, *, out: Path, suffix: str) -> str:
@@ -51,24 +56,25 @@ def render(found: StudyFound, *, out: Path, suffix: str) -> str:
     )
     environment.filters.update(coded=coded, plain=plain)
     environment.globals.update(
-        ratio=ratio_text,
-        values=values_text,
         parts=parts_of,
-        number=three_digits,
-        quantity=quantity,
         kind=lambda verdict: _VERDICT_KINDS.get(verdict, "open"),
-        share=lambda part: f"{100 * part:.3g} %",
-        shown=lambda options: display_options(found.study.engine.description, options),
         link=lambda page: relpath(page, out),
         pictures=pictures_of(found) if suffix == "html" else (),
-        **_words(found),
+        **words(found),
     )
     colours = {"colour_rules": looks.colour_rules()} if suffix == "html" else {}
     return environment.get_template(f"study.{suffix}.j2").render(f=found, **colours)
 
 
-def _words(found: StudyFound) -> Mapping[str, Any]:
+def words(found: StudyFound) -> Mapping[str, Any]:
+    """What all forms of the report print: sentences, and functions that make texts of values."""
     return {
+        "ratio": ratio_text,
+        "values": values_text,
+        "number": three_digits,
+        "quantity": quantity,
+        "share": share_text,
+        "shown": lambda options: display_options(found.study.engine.description, options),
         "verdicts": verdict_counts(found.trials),
         "conclusion": conclusion(found),
         "gain": gain_sentence(found),
@@ -104,6 +110,11 @@ def values_text(values: Values | None, *, mean: bool = False) -> str:
         return quantity(values.median, values.unit)
     ends = (quantity(end, values.unit) for end in (values.low, values.high))
     return f"{quantity(values.median, values.unit)} ({' to '.join(ends)})"
+
+
+def share_text(part: float) -> str:
+    """ "47.5 %"."""
+    return f"{100 * part:.3g} %"
 
 
 def parts_of(text: str) -> tuple[str, str]:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,10 +17,13 @@ from kvdyno import pipeline
 from kvdyno.errors import Interrupted, KvdynoError
 from kvdyno.model.project import Project
 from kvdyno.model.study import StudyFound
+from kvdyno.paper import build_pdf
+from kvdyno.report.study import gain_sentence
 from kvdyno.spec import list_experiments
 
 from .surfaces import Simulation, add_engine, no_report, number, silent
 
+REPOSITORY = Path(__file__).parents[3]
 STUDY_MODULE = sys.modules["kvdyno.pipeline.study"]
 STUDY = """\
 title: A study
@@ -85,6 +91,7 @@ def study_project(root: Path) -> Project:
     (project.studies / "leveldb.yaml").write_text(STUDY)
     (project.root / "results" / "published").mkdir(parents=True)
     (project.root / "results" / "published" / "leveldb-tuning.yaml").write_text(PUBLISHED)
+    (project.root / "paper").symlink_to(REPOSITORY / "paper")
     return project
 
 
@@ -132,7 +139,7 @@ def test_an_interaction_shows_that_a_gain_is_lost_on_the_best(finished: tuple[Pr
 
 
 def test_the_report_begins_with_what_to_set(finished: tuple[Project, StudyFound]) -> None:
-    html, markdown = pipeline.write_study(*finished)
+    html, markdown, _ = pipeline.write_study(*finished)
     text = markdown.read_text()
     assert text.index("What to set") < text.index("What it gains") < text.index("## Options")
     assert "| write_buffer_size | 1 MiB | 4 MiB |" in text
@@ -142,6 +149,37 @@ def test_the_report_begins_with_what_to_set(finished: tuple[Project, StudyFound]
     assert "http://" not in page
     assert "https://" not in page
     assert 'id="h-filter"' in page
+
+
+def test_the_report_in_latex_has_the_same_words_and_numbers(finished: tuple[Project, StudyFound]) -> None:
+    _, markdown, latex = pipeline.write_study(*finished)
+    text = latex.read_text()
+    assert text.index("What to set") < text.index("What it gains") < text.index(r"\section{Options}")
+    for trial in finished[1].trials:
+        assert f"\\subsection{{{trial.hypothesis.id}: {trial.hypothesis.statement}}}" in text
+    gain = gain_sentence(finished[1])
+    assert gain in text
+    assert gain in markdown.read_text()
+    assert "its store fits in memory" in text
+
+
+def test_text_of_a_study_is_escaped_in_latex(finished: tuple[Project, StudyFound], tmp_path: Path) -> None:
+    project, found = finished
+    study = replace(found.study, title="5 % & more_of it")
+    latex = pipeline.write_study(replace(project, results=tmp_path), replace(found, study=study))[2]
+    assert r"\title{5 \% \& more\_of it}" in latex.read_text()
+
+
+@pytest.mark.skipif(shutil.which("latexmk") is None, reason="no LaTeX: harness/setup.sh latex")
+def test_the_report_in_latex_becomes_a_pdf_that_passes(finished: tuple[Project, StudyFound]) -> None:
+    latex = pipeline.write_study(*finished)[2]
+    pdf, pages = build_pdf(latex, epoch=1_700_000_000)
+    assert pages >= 2
+    first = subprocess.run(
+        ["pdftotext", "-l", "1", pdf, "-"], capture_output=True, text=True, check=True
+    ).stdout  # fmt: skip
+    assert "What it costs" in first, "the summary is one page"
+    assert "Workloads" not in first
 
 
 def test_noise_confirms_nothing(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:

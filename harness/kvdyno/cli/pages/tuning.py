@@ -38,7 +38,7 @@ def study_page(console: Console, found: StudyFound, *, html: Path) -> None:
     console.print(f"\nreport: {html}", soft_wrap=True)
 
 
-def study_document(found: StudyFound, *, html: Path, markdown: Path) -> dict[str, Any]:
+def study_document(found: StudyFound, *, html: Path, markdown: Path, latex: Path) -> dict[str, Any]:
     """The same for scripts."""
     return {
         "study": found.study.name,
@@ -59,6 +59,7 @@ def study_document(found: StudyFound, *, html: Path, markdown: Path) -> dict[str
         },
         "html": str(html),
         "markdown": str(markdown),
+        "latex": str(latex),
     }
 
 
