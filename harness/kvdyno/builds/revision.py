@@ -1,6 +1,6 @@
-"""Drivers of git revisions: their sources, exported and compiled apart from the checkout's own build.
+"""Drivers of git revisions, of patches on them, and of other trees: compiled apart from the checkout's own build.
 
-A build is kept by the content of its sources, so that revisions which differ in documents or tests share it.
+A build is kept by the content of its sources, so that sources which differ in documents or tests share it.
 Below the data folder, `engines/revisions/<engine>-<key>/` holds `bin/kvdyno-<engine>`, the adapters' folder
 of the revision (presets and counters) and, where the engine has a library, a link to it as `lib`.
 """
@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 import subprocess
 import tarfile
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kvdyno.errors import EngineError, HostError
 from kvdyno.host.libraries import MANIFEST, compiler, driver_in, engines_folder, prefix_of
 from kvdyno.model.project import Project
-from kvdyno.model.sources import adapter_folders, source_sha256
+from kvdyno.model.sources import DOCKERFILE, adapter_folders, source_sha256
 from kvdyno.model.versions import SYSTEM, read_versions
 
 from .archive import extract
@@ -30,13 +32,13 @@ from .work import Step, Work, working
 _SOURCES = ("engines", "CMakeLists.txt")
 _GIT_SECONDS = 120
 _NAME_DIGITS = 9
+_NO_SOURCES = shutil.ignore_patterns("__pycache__", "*.pyc")
 
 
 @dataclass(frozen=True)
 class Revision:
-    """A driver of a commit, and the folder of the adapters that describe its presets."""
+    """A driver that was compiled apart, and the folder of the adapters that describe its presets."""
 
-    commit: str
     driver: Path
     adapters: Path
 
@@ -65,25 +67,93 @@ def changed_sources(project: Project) -> tuple[str, ...]:
 
 
 def build_revision(
-    project: Project, commit: str, engine: str, *, step: Step, jobs: int | None = None
+    project: Project,
+    commit: str,
+    engine: str,
+    *,
+    step: Step,
+    patch: Path | None = None,
+    jobs: int | None = None,
 ) -> Revision:
-    """The driver of that commit, compiled if its sources were not compiled before.
+    """The driver of that commit, with the patch if one is named, compiled if its sources were not before.
 
     The library of an engine that has versions is this checkout's default one. Raises EngineError, with the
-    log's end, when the revision cannot be built; HostError when git, disk or CMake lack.
+    log's end, when the revision cannot be built, and for a patch that does not apply or changes nothing of the
+    engine; HostError when git, disk or CMake lack.
     """
+    name = commit[:_NAME_DIGITS]
+
+    def fill(tree: Project) -> None:
+        _export(project, commit, into=tree.root)
+        if patch:
+            _apply(patch, tree, engine, to=name)
+
+    what = f"{name} with {patch.name}" if patch else name
+    return _built(project, engine, fill, what=what, where=f"git revision {name}", step=step, jobs=jobs)
+
+
+def build_tree(
+    project: Project, folder: Path, engine: str, *, step: Step, jobs: int | None = None
+) -> Revision:
+    """The driver of another tree of this project, as its files are now; else as `build_revision`."""
+
+    def fill(tree: Project) -> None:
+        shutil.rmtree(tree.root, ignore_errors=True)
+        for path in (folder / name for name in (*_SOURCES, str(DOCKERFILE))):
+            target = tree.root / path.relative_to(folder)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if path.is_dir():
+                shutil.copytree(path, target, ignore=_NO_SOURCES)
+            else:
+                shutil.copy2(path, target)
+
+    return _built(project, engine, fill, what=str(folder), where=str(folder), step=step, jobs=jobs)
+
+
+def tree_key(project: Project, folder: Path, engine: str) -> str:
+    """A hash of what the engine's driver would be built from in that tree.
+
+    Raises EngineError if the folder is no tree of this project, or has no such engine.
+    """
+    tree = replace(project, root=folder)
+    missing = [name for name in (*_SOURCES, str(DOCKERFILE)) if not (folder / name).exists()]
+    if missing:
+        raise EngineError(
+            f"expected a tree of this project, found no {missing[0]} in it",
+            where=str(folder),
+            remedy="name the folder that has engines/ in it",
+        )
+    _demand_engine(tree, engine, where=str(folder))
+    return _key(tree, engine, None)
+
+
+def _built(
+    project: Project,
+    engine: str,
+    fill: Callable[[Project], None],
+    *,
+    what: str,
+    where: str,
+    step: Step,
+    jobs: int | None,
+) -> Revision:
+    """The driver of the sources that `fill` lays down."""
     library = _library(project, engine, step=step, jobs=jobs)
     with working(project, step=step, jobs=jobs) as work:
         tree = replace(project, root=engines_folder(project) / "work" / "revision")
-        _export(project, commit, into=tree.root)
-        if not (tree.adapters / engine / "CMakeLists.txt").is_file():
-            raise EngineError(f"has no engine {engine!r}", where=f"git revision {commit[:_NAME_DIGITS]}")
+        fill(tree)
+        _demand_engine(tree, engine, where=where)
         folder = engines_folder(project) / "revisions" / f"{engine}-{_key(tree, engine, library)}"
-        found = Revision(commit, driver_in(folder, engine), folder / "adapters")
+        found = Revision(driver_in(folder, engine), folder / "adapters")
         if not found.driver.is_file():
-            step.say(f"building {engine} of {commit[:_NAME_DIGITS]}")
-            _compile(work, tree, engine, library, folder=folder, what=f"{engine} of {commit[:_NAME_DIGITS]}")
+            step.say(f"building {engine} of {what}")
+            _compile(work, tree, engine, library, folder=folder, what=f"{engine} of {what}")
     return found
+
+
+def _demand_engine(tree: Project, engine: str, *, where: str) -> None:
+    if not (tree.adapters / engine / "CMakeLists.txt").is_file():
+        raise EngineError(f"has no engine {engine!r}", where=where)
 
 
 def _git(project: Project, *arguments: str) -> str | None:
@@ -113,6 +183,29 @@ def _export(project: Project, commit: str, *, into: Path) -> None:
         except tarfile.TarError as error:
             problem = packing.stderr.read().decode(errors="replace").strip() or str(error)
             raise EngineError(f"cannot be exported: {problem}", where=f"git revision {commit}") from error
+
+
+def _apply(patch: Path, tree: Project, engine: str, *, to: str) -> None:
+    """Change the tree by the patch.
+
+    Git must not take the tree for a part of the checkout around it: it would leave out every file.
+    """
+    before = _key(tree, engine, None)
+    command = ["git", "apply", "--whitespace=nowarn", "--exclude=results/*", str(patch.resolve())]
+    alone = {**os.environ, "GIT_CEILING_DIRECTORIES": str(tree.root.parent)}
+    done = subprocess.run(command, cwd=tree.root, env=alone, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise EngineError(
+            f"does not apply to {to}: {done.stderr.strip()}",
+            where=str(patch),
+            remedy=f"make it with `git diff {to}`, or name a source tree",
+        )
+    if _key(tree, engine, None) == before:
+        raise EngineError(
+            f"expected a change to what {engine!r} is built from, found none",
+            where=str(patch),
+            remedy="name the engine that it changes: --engine",
+        )
 
 
 def _library(project: Project, engine: str, *, step: Step, jobs: int | None) -> Path | None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from kvdyno import builds, catalog, spec
 from kvdyno.errors import UsageError
@@ -15,16 +18,21 @@ from kvdyno.model.words import unknown
 from kvdyno.spec.arms import ArmForm
 
 _COMMIT_DIGITS = 9
+_HASH_DIGITS = 8
 _FILES_SHOWN = 3
 
 
 @dataclass(frozen=True)
 class Arm:
-    """BASE or HEAD: what was written, what it means to an experiment, and the commit of a git revision."""
+    """BASE or HEAD: what was written, and what it means to an experiment.
+
+    `commit` is that of a git revision, or the one that a patch is for. `path` is the patch or source tree.
+    """
 
     text: str
     choice: EngineChoice
     commit: str | None = None
+    path: Path | None = None
 
 
 def find_arms(
@@ -35,25 +43,25 @@ def find_arms(
     engine: EngineChoice,
     step: builds.Step,
 ) -> tuple[tuple[Arm, Arm], Mapping[str, Engine]]:
-    """Both arms, and the engines that were built of git revisions, by their keys.
+    """Both arms, and the engines that were built of revisions, patches and trees, by their keys.
 
-    `known` are the engines that are built, `engine` is what revisions are built for. An arm's settings
-    replace its preset and options. Raises UsageError for an arm that is neither engine nor revision, or for a
-    dirty tree; what `build_revision` raises.
+    `known` are the engines that are built, `engine` is what sources are built for. An arm's settings
+    replace its preset and options. Raises UsageError for an arm that is neither engine, revision nor path, or
+    for a dirty tree; what `build_revision` and `build_tree` raise.
     """
     names = {split_version(each)[0] for each in known}
     names |= {path.parent.name for path in project.adapters.glob("*/CMakeLists.txt")}
     arms = [_resolved(project, spec.read_arm(text), known=names, engine=engine) for text in texts]
     built = {
-        arm.choice.key: _built(project, arm.commit, arm.choice.engine, step=step)
-        for arm in arms
-        if arm.commit
+        arm.choice.key: _built(project, arm, step=step) for arm in arms if arm.commit or arm.path
     }
     return (arms[0], arms[1]), built
 
 
 def _resolved(project: Project, form: ArmForm, *, known: Collection[str], engine: EngineChoice) -> Arm:
     """What the arm names, before anything is built."""
+    if form.path:
+        return _of_path(project, form, form.path, engine=engine)
     name, version = split_version(form.name)
     if name in known:
         return Arm(form.text, _set(EngineChoice(engine=name, version=version), form))
@@ -62,9 +70,37 @@ def _resolved(project: Project, form: ArmForm, *, known: Collection[str], engine
     return Arm(form.text, _set(choice, form), commit)
 
 
-def _built(project: Project, commit: str, engine: str, *, step: builds.Step) -> Engine:
-    revision = builds.build_revision(project, commit, engine, step=step)
-    return catalog.local_engine(revision.driver, adapters=revision.adapters)
+def _of_path(project: Project, form: ArmForm, path: Path, *, engine: EngineChoice) -> Arm:
+    """The arm of a patch on the commit that is checked out, or of another tree. Its version has a hash of what
+    is built, so that two of one name are two engines."""
+    path = path.resolve()
+    if path.is_dir():
+        name, commit = path.name, None
+        content = builds.tree_key(project, path, engine.engine)
+    elif path.is_file():
+        name, commit = path.stem, builds.commit_of(project, "HEAD")
+        if commit is None:
+            raise UsageError("expected a git checkout to put a patch on, found none", where=str(project.root))
+        content = hashlib.sha256(f"{commit}\n".encode() + path.read_bytes()).hexdigest()
+    else:
+        raise UsageError(
+            "expected a source tree or a patch, found no such file or folder",
+            where=form.text,
+            remedy="a git revision or an engine begins with neither / nor .",
+        )
+    version = f"{re.sub(r'[^a-zA-Z0-9_.-]', '-', name)}-{content[:_HASH_DIGITS]}"
+    choice = engine.model_copy(update={"version": version, "runner": None})
+    return Arm(form.text, _set(choice, form), commit, path)
+
+
+def _built(project: Project, arm: Arm, *, step: builds.Step) -> Engine:
+    engine = arm.choice.engine
+    if arm.commit:
+        found = builds.build_revision(project, arm.commit, engine, patch=arm.path, step=step)
+    else:
+        assert arm.path
+        found = builds.build_tree(project, arm.path, engine, step=step)
+    return catalog.local_engine(found.driver, adapters=found.adapters)
 
 
 def _set(choice: EngineChoice, form: ArmForm) -> EngineChoice:

@@ -1,7 +1,9 @@
 """An arm of a gate as a person writes it: `NAME[:SETTING,...]`.
 
-NAME is an engine, with a version or without, or a git revision. A SETTING is `preset=<preset>` or
-`<option>=<value>`: "chunkstore:preset=published", "rocksdb@10.4.2:bloom_bits=10", "HEAD~1".
+NAME is an engine, with a version or without, a git revision, or a path: it begins with "/", "./" or "../", and is a
+source tree if it is a folder, else a patch. A SETTING is `preset=<preset>` or
+`<option>=<value>`: "chunkstore:preset=published", "rocksdb@10.4.2:bloom_bits=10", "HEAD~1",
+"./fix.patch".
 """
 
 from __future__ import annotations
@@ -29,6 +31,12 @@ class ArmForm:
     name: str
     preset: str | None = None
     options: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def path(self) -> Path | None:
+        """The path that was written; None for an engine or a revision, which cannot begin like one."""
+        begins = self.name in (".", "..") or self.name.startswith(("/", "./", "../"))
+        return Path(self.name) if begins else None
 
 
 def read_arm(text: str) -> ArmForm:

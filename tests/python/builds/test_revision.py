@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from kvdyno import catalog
-from kvdyno.builds import Revision, build_revision, changed_sources, commit_of
+from kvdyno.builds import Revision, build_revision, build_tree, changed_sources, commit_of, tree_key
 from kvdyno.errors import EngineError
 from kvdyno.model.project import Project
 
@@ -105,3 +106,70 @@ def test_names_of_revisions_are_commits_and_changes_are_listed(project: Project)
     (project.adapters / "tiny" / "adapter.c").write_text("int other;\n")
     (project.root / "notes.txt").write_text("not a source\n")
     assert changed_sources(project) == ("engines/adapters/tiny/adapter.c",)
+
+
+def a_patch(project: Project, *, source: str) -> Path:
+    """The difference that these words make to the driver; the checkout is left as it was."""
+    adapter = project.adapters / "tiny" / "adapter.c"
+    before = adapter.read_text()
+    adapter.write_text(before + source)
+    done = subprocess.run(
+        ["git", "-C", str(project.root), "diff"], check=True, capture_output=True, text=True
+    )
+    adapter.write_text(before)
+    patch = project.root.parent / "fix.patch"
+    patch.write_text(done.stdout)
+    return patch
+
+
+def test_a_patch_is_put_on_a_commit(project: Project) -> None:
+    made = commit(project)
+    patch = a_patch(project, source="int patched;\n")
+    heard = Heard()
+    plain = build(project, made, heard)
+    patched = build_revision(project, made, "tiny", patch=patch, step=heard.step, jobs=1)
+    assert heard.lines[1:] == [f"building tiny of {made[:9]} with fix.patch"]
+    assert patched.driver.read_bytes() != plain.driver.read_bytes()
+    same = build(project, commit(project, source="int patched;\n"), heard)
+    assert same.driver == patched.driver, "builds are kept by their content, however it was named"
+
+
+def test_a_patch_that_does_not_apply_or_changes_nothing_is_refused(project: Project) -> None:
+    made = commit(project)
+    patch = a_patch(project, source="int patched;\n")
+    elsewhere = commit(project, source="int other;\n")
+    with pytest.raises(EngineError, match=f"does not apply to {elsewhere[:9]}: .*adapter.c") as failed:
+        build_revision(project, elsewhere, "tiny", patch=patch, step=Heard().step, jobs=1)
+    assert failed.value.remedy
+    patch.write_text(
+        "diff --git a/notes.txt b/notes.txt\nnew file mode 100644\n--- /dev/null\n+++ b/notes.txt\n@@ -0,0 +1 @@\n+x\n"
+    )
+    with pytest.raises(EngineError, match="expected a change to what 'tiny' is built from, found none"):
+        build_revision(project, made, "tiny", patch=patch, step=Heard().step, jobs=1)
+    patch.write_text("")
+    with pytest.raises(EngineError, match="does not apply"):
+        build_revision(project, made, "tiny", patch=patch, step=Heard().step, jobs=1)
+
+
+def test_another_tree_is_built_as_it_is(project: Project, tmp_path: Path) -> None:
+    made = commit(project)
+    other = tmp_path / "other"
+    shutil.copytree(project.root, other, ignore=shutil.ignore_patterns("data", ".git"))
+    heard = Heard()
+    plain = build(project, made, heard)
+    assert build_tree(project, other, "tiny", step=heard.step, jobs=1).driver == plain.driver
+    key = tree_key(project, other, "tiny")
+    with (other / "engines" / "adapters" / "tiny" / "adapter.c").open("a") as source:
+        source.write("int changed;\n")
+    assert tree_key(project, other, "tiny") != key
+    changed = build_tree(project, other, "tiny", step=heard.step, jobs=1)
+    assert changed.driver != plain.driver
+    assert heard.lines == [f"building tiny of {made[:9]}", f"building tiny of {other}"]
+
+
+def test_a_folder_that_is_no_tree_is_refused(project: Project, tmp_path: Path) -> None:
+    commit(project)
+    with pytest.raises(EngineError, match="expected a tree of this project, found no engines in it"):
+        tree_key(project, tmp_path, "tiny")
+    with pytest.raises(EngineError, match="has no engine 'nosuch'"):
+        tree_key(project, project.root, "nosuch")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -198,6 +199,19 @@ def test_a_host_that_changes_ends_the_gate(gate: Checkout, monkeypatch: pytest.M
     assert "cpu.governor changed during the gate: expected performance, found powersave" in message
 
 
+def test_pairs_of_another_kernel_are_kept_apart(gate: Checkout) -> None:
+    first = regress(gate, "paced", "paced:rate=800", "--json")
+    assert first.status == 1, first.err
+    for path in gate.records():
+        record = json.loads(path.read_text())
+        record["environment"]["facts"]["os.kernel"] = "Linux 5.4.0"
+        path.write_text(json.dumps(record))
+    before = {path: path.read_bytes() for path in gate.records()}
+    again = regress(gate, "paced", "paced:rate=800", "--json")
+    assert (again.status, again.json["pairs"], again.json["runs_measured"]) == (1, 4, 8), again.err
+    assert {path: path.read_bytes() for path in before} == before, "what was stored stays"
+
+
 def refused(answer: Answer) -> str:
     assert answer.status == 3, answer.out
     return " ".join(answer.err.split())
@@ -219,6 +233,7 @@ def test_arguments_that_mean_nothing_end_with_the_gates_own_status(gate: Checkou
     assert "a folder that exists" in refused(regress(gate, "paced", "paced", "--junit", "no/such.xml"))
     assert "unknown option of paced 'speed'" in refused(regress(gate, "paced", "paced:speed=1"))
     assert "each once, found 'rate'" in refused(regress(gate, "paced", "paced:rate"))
+    assert "no such file or folder" in refused(regress(gate, "paced", "./nosuch.patch"))
     assert "unknown preset 'best'" in refused(regress(gate, "paced", "paced:preset=best"))
     assert "rocksdb-silk: engine 'rocksdb-silk' is not built" in refused(
         regress(gate, "paced", "rocksdb-silk")

@@ -164,7 +164,7 @@ def command_again(request: pipeline.GateRequest, *, gate: pipeline.Gate, uncappe
 
 
 def _arm_again(arm: pipeline.Arm) -> str:
-    if arm.commit is None:
+    if arm.commit is None or arm.path:
         return arm.text
     _, colon, settings = arm.text.partition(":")
     return arm.commit[:12] + colon + settings
