@@ -188,6 +188,18 @@ def words(text: str | None) -> tuple[str, ...]:
     return tuple(word.strip() for word in (text or "").split(",") if word.strip())
 
 
+def share_of(text: str, *, option: str) -> float:
+    """A share between 0 and 1, as "5%" or "0.05". Raises UsageError."""
+    number, percent, _ = text.partition("%")
+    try:
+        share = float(number) / (100 if percent else 1)
+    except ValueError:
+        share = 0.0
+    if not 0 < share < 1:
+        raise UsageError(f'expected a share like "5%" or 0.05, found {text!r}', where=option)
+    return share
+
+
 def cpu_list(text: str | None) -> tuple[int, ...] | None:
     """CPUs as the kernel writes them: "0-3,6"."""
     if text is None:

@@ -10,11 +10,21 @@ import typer
 
 from kvdyno import pipeline
 
-from .app import DataOption, ProfileOption, ResultsOption, UncappedOption, WaitOption, app, console, project
+from .app import (
+    DataOption,
+    ProfileOption,
+    ResultsOption,
+    UncappedOption,
+    WaitOption,
+    app,
+    console,
+    project,
+    share_of,
+)
 from .engines import BuildDisplay
 from .pages import regress as shown
 from .progress import GateDisplay
-from .regress import EngineOption, MarginOption, SuiteOption, seconds_of, share_of
+from .regress import EngineOption, MarginOption, SuiteOption, seconds_of
 
 
 @app.command(rich_help_panel="Measure")
@@ -52,7 +62,7 @@ def bisect(
         suite=suite,
         profile=profile,
         engine=engine,
-        margin=None if margin is None else share_of(margin),
+        margin=None if margin is None else share_of(margin, option="--margin"),
         point=point,
         metric=metric,
     )

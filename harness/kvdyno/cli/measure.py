@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from kvdyno import pipeline
+from kvdyno.cluster import Hosts
 from kvdyno.errors import RunFailures, UsageError
 from kvdyno.model.engine import RunnerName
 from kvdyno.model.experiment import CachePolicy
@@ -44,6 +45,7 @@ from .app import (
     error_console,
     print_json,
     project,
+    share_of,
     warn_of,
     words,
 )
@@ -51,6 +53,9 @@ from .hosts import ClusterOption, HostsOption, SlurmOption, Waiting, where
 from .pages import records, sweeps
 from .pages.shapes import counted, silent
 from .progress import Forecast, SweepDisplay
+
+_HOSTS_MAX = 100_000
+_FAILURES_MAX = 24
 
 
 @app.command(rich_help_panel="Measure")
@@ -70,13 +75,38 @@ def plan(
         float | None,
         typer.Option("--price-per-hour", metavar="PRICE", min=0, help="What an hour of the machine costs."),
     ] = None,
+    hosts: Annotated[
+        int | None,
+        typer.Option(
+            "--hosts",
+            metavar="N",
+            min=1,
+            max=_HOSTS_MAX,
+            help="Simulate the sweep over so many hosts (run --runner slurm).",
+        ),
+    ] = None,
+    spread: Annotated[
+        str,
+        typer.Option("--spread", metavar="SHARE", help="With --hosts: how much hosts differ in speed."),
+    ] = "10%",
+    failures: Annotated[
+        float,
+        typer.Option(
+            "--failures",
+            metavar="N",
+            min=0,
+            max=_FAILURES_MAX,
+            help="With --hosts: how often a host fails in a day of work.",
+        ),
+    ] = 0,
     results: ResultsOption = None,
     data: DataOption = None,
     json: JsonOption = False,
 ) -> None:
     """Show the points that an experiment would run, the time and disk they need, and what is stored already.
 
-    Checks the whole experiment file; runs nothing.
+    Checks the whole experiment file; runs nothing. With `--hosts` the sweep is simulated on hosts that differ
+    in speed and may fail, and the price is that of all hosts' hours.
 
     Example: `kvdyno plan quickstart --profile small --only workload=a`
     """
@@ -88,10 +118,14 @@ def plan(
     how = pipeline.SweepSettings(uncapped=uncapped, frequency=pipeline.Frequency(governor, no_turbo=no_turbo))
     reuse = pipeline.look_up(here, whole, how=how)
     rest = estimate(pipeline.remaining(whole, reuse.records))
+    over = None
+    if hosts:
+        farm = Hosts(hosts, spread=share_of(spread, option="--spread"), failures=failures)
+        over = pipeline.makespan_on(whole, reuse.records.keys(), hosts=farm)
     if json:
-        print_json(sweeps.plan_document(whole, reuse, rest=rest, price_per_hour=price_per_hour))
+        print_json(sweeps.plan_document(whole, reuse, rest=rest, price_per_hour=price_per_hour, over=over))
     else:
-        sweeps.plan_table(console, whole, reuse, rest=rest, price_per_hour=price_per_hour)
+        sweeps.plan_table(console, whole, reuse, rest=rest, price_per_hour=price_per_hour, over=over)
 
 
 @app.command(rich_help_panel="Measure")

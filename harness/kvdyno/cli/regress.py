@@ -30,6 +30,7 @@ from .app import (
     error_console,
     print_json,
     project,
+    share_of,
 )
 from .engines import BuildDisplay
 from .pages import regress as shown
@@ -129,7 +130,7 @@ def regress(
             suite=suite,
             profile=profile,
             engine=engine,
-            margin=None if margin is None else share_of(margin),
+            margin=None if margin is None else share_of(margin, option="--margin"),
             budget_seconds=None if budget is None else seconds_of(budget),
             twins=twins,
         )
@@ -226,18 +227,6 @@ def _prepared(
         return pipeline.prepare_gate(here, request, how=how, step=step)
     with BuildDisplay() as display:
         return pipeline.prepare_gate(here, request, how=how, step=display.step)
-
-
-def share_of(text: str) -> float:
-    """A margin: a share, as "5%" or "0.05". Raises UsageError."""
-    number, percent, _ = text.partition("%")
-    try:
-        share = float(number) / (100 if percent else 1)
-    except ValueError:
-        share = 0.0
-    if not 0 < share < 1:
-        raise UsageError(f'expected a share like "5%" or 0.05, found {text!r}', where="--margin")
-    return share
 
 
 def seconds_of(text: str) -> float:

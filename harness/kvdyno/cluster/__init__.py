@@ -4,6 +4,7 @@ What a job does is `kvdyno run-point`; nothing here measures.
 """
 
 from .deal import Unit, deal, units_of
+from .forecast import Hosts, Makespan, makespan
 from .jobs import Cluster, Job, choose_cluster
 
-__all__ = ["Cluster", "Job", "Unit", "choose_cluster", "deal", "units_of"]
+__all__ = ["Cluster", "Hosts", "Job", "Makespan", "Unit", "choose_cluster", "deal", "makespan", "units_of"]

@@ -26,7 +26,7 @@ from .conclusions import (
 )
 from .gate import Gate, GatePoint, GateRequest, prepare_gate
 from .history import add_to_history, find_changes, import_to_history, read_history, write_history
-from .hosts import Status, Watcher, Where, cancel, run_over_hosts, run_points, status_of
+from .hosts import Status, Watcher, Where, cancel, makespan_on, run_over_hosts, run_points, status_of
 from .machine import clean, examine
 from .papers import read_paper, write_paper
 from .planning import Request, demand_memory, make_plan
@@ -96,6 +96,7 @@ __all__ = [
     "import_to_history",
     "look_up",
     "make_plan",
+    "makespan_on",
     "measure_study",
     "measured_experiments",
     "new_sweep_id",

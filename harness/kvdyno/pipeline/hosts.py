@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
-from kvdyno.cluster import Cluster, Job, Unit, choose_cluster, deal, units_of
+from kvdyno.cluster import Cluster, Hosts, Job, Makespan, Unit, choose_cluster, deal, makespan, units_of
 from kvdyno.errors import HostError, Interrupted, StoreError, UsageError
 from kvdyno.model.experiment import Experiment
 from kvdyno.model.point import Plan, Run
@@ -111,6 +111,15 @@ def run_over_hosts(
     ordered = tuple(records[run.name] for run in whole.runs)
     measured = sum(run.name not in reused for run in whole.runs)
     return SweepResult(plan=whole, records=ordered, measured=measured, reused=len(whole.runs) - measured)
+
+
+def makespan_on(whole: Plan, stored: Collection[str], *, hosts: Hosts) -> Makespan | None:
+    """How long the plan would take on those hosts, by simulation; None if nothing is left to measure.
+
+    `stored` names the runs that need not be measured again.
+    """
+    todo = [unit for unit in _units(whole) if any(run.name not in stored for run in unit.runs)]
+    return makespan(_dealt(todo, hosts=hosts.count), hosts=hosts) if todo else None
 
 
 def run_points(project: Project, sweep_id: str, keys: Sequence[str], *, observer: Observer) -> SweepResult:
@@ -228,8 +237,7 @@ def _submit(
     cluster: Cluster,
 ) -> Sweep:
     """Hand the units to the scheduler, and keep what was asked for where hosts find it."""
-    most = min(_JOBS_PER_HOST * where.hosts, _JOBS_MAX) if where.cluster == "slurm" else 1
-    hands = deal(todo, jobs=min(most, len(todo)))
+    hands = _dealt(todo, hosts=where.hosts) if where.cluster == "slurm" else deal(todo, jobs=1)
     sweep_id = new_sweep_id()
     submission = Submission(
         cluster=where.cluster,
@@ -261,6 +269,11 @@ def _submit(
         options=where.options,
     )
     return kept
+
+
+def _dealt(todo: Sequence[Unit], *, hosts: int) -> tuple[tuple[Unit, ...], ...]:
+    """The jobs of a Slurm's array."""
+    return deal(todo, jobs=min(_JOBS_PER_HOST * hosts, _JOBS_MAX, len(todo)))
 
 
 def _command(project: Project, sweep_id: str, hand: Sequence[Unit]) -> tuple[str, ...]:

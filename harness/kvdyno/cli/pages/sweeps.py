@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
+from kvdyno.cluster import Makespan
 from kvdyno.model.axes import AGE, VOLUME
 from kvdyno.model.options import value_text
 from kvdyno.model.point import Plan, Point
@@ -47,8 +49,9 @@ def plan_table(
     *,
     rest: Estimate,
     price_per_hour: float | None = None,
+    over: Makespan | None = None,
 ) -> None:
-    """The points of a plan, then what the runs that are not stored cost."""
+    """The points of a plan, then what the runs that are not stored cost, here and over hosts."""
     table = plain_table("point", ">runs", ">stored", ">a run takes")
     runs = Counter(run.point.identity for run in plan.runs)
     stored = Counter(run.point.identity for run in plan.runs if run.name in reuse.records)
@@ -62,7 +65,7 @@ def plan_table(
     if memory := _memory(plan):
         console.print(f"memory: a run needs up to about {human_bytes(memory)}")
     if len(reuse.records) < len(plan.runs):
-        _costs(console, rest, price_per_hour=price_per_hour)
+        _costs(console, rest, price_per_hour=price_per_hour, over=over)
     for note in (*_partnerless(reuse), *plan.notes):
         hanging(console, "note:", note, style="yellow")
 
@@ -99,7 +102,9 @@ def _axis_values(plan: Plan, axis: str) -> list[str]:
     return [value_text(value) for value in values]
 
 
-def _costs(console: Console, rest: Estimate, *, price_per_hour: float | None) -> None:
+def _costs(
+    console: Console, rest: Estimate, *, price_per_hour: float | None, over: Makespan | None
+) -> None:
     console.print(
         f"the rest: about {format_seconds(rest.seconds)}, of which {format_seconds(rest.load_seconds)} "
         f"to load data; {human_bytes(rest.disk_bytes)} of disk"
@@ -108,16 +113,38 @@ def _costs(console: Console, rest: Estimate, *, price_per_hour: float | None) ->
         aged = f"; {format_seconds(rest.age_seconds)} of the loading ages data" if rest.age_seconds else ""
         taken = human_bytes(rest.snapshot_bytes)
         console.print(f"{counted(rest.snapshots, 'snapshot')} of data, {taken} of the disk{aged}")
+    if over:
+        _over_hosts(console, over)
     if price_per_hour is not None:
-        console.print(f"price: about {_price(rest, price_per_hour):,.2f}, at {price_per_hour:g} an hour")
+        price = _price(rest, over, price_per_hour)
+        console.print(f"price: about {price:,.2f}, at {price_per_hour:g} an hour")
 
 
-def _price(rest: Estimate, per_hour: float) -> float:
-    return rest.seconds / 3600 * per_hour
+def _over_hosts(console: Console, over: Makespan) -> None:
+    between = f"{format_seconds(over.low)} to {format_seconds(over.high)}"
+    console.print(
+        f"over hosts: about {format_seconds(over.seconds)} ({between} in nine of ten simulated sweeps), "
+        f"{counted(over.jobs, 'job')}, the longest {format_seconds(over.longest)}",
+        soft_wrap=True,
+    )
+    console.print(
+        f"hosts are taken for {format_seconds(over.host_seconds)} in all, "
+        f"of which {format_seconds(over.load_seconds)} to load data",
+        soft_wrap=True,
+    )
+
+
+def _price(rest: Estimate, over: Makespan | None, per_hour: float) -> float:
+    return (over.host_seconds if over else rest.seconds) / 3600 * per_hour
 
 
 def plan_document(
-    plan: Plan, reuse: Reuse, *, rest: Estimate, price_per_hour: float | None = None
+    plan: Plan,
+    reuse: Reuse,
+    *,
+    rest: Estimate,
+    price_per_hour: float | None = None,
+    over: Makespan | None = None,
 ) -> dict[str, Any]:
     """The plan for scripts; estimates and `price` are for the runs that are not stored."""
     return {
@@ -132,7 +159,8 @@ def plan_document(
         "snapshot_bytes": rest.snapshot_bytes,
         "disk_bytes": rest.disk_bytes,
         "memory_bytes": _memory(plan) or None,
-        "price": None if price_per_hour is None else _price(rest, price_per_hour),
+        "over_hosts": asdict(over) if over else None,
+        "price": None if price_per_hour is None else _price(rest, over, price_per_hour),
         "notes": list(plan.notes),
         "points": [_point_document(point) for point in plan.points],
         "runs": [
