@@ -189,6 +189,18 @@ def test_a_plan_has_its_price(measured: Checkout) -> None:
     assert f"price: about {plan['price']:,.2f}, at 7200 an hour" in measured.kvdyno(*asked).out
 
 
+def test_a_plan_is_simulated_over_hosts(measured: Checkout) -> None:
+    asked = ("plan", "tiny", "--uncapped", "--repeat", "3", "--price-per-hour", "7200", "--hosts")
+    plan = measured.kvdyno(*asked, "2", "--failures", "0.1", "--json").json
+    over = plan["over_hosts"]
+    assert over["low"] <= over["seconds"] <= over["high"]
+    assert over["jobs"] >= 2
+    assert plan["price"] == pytest.approx(2 * over["host_seconds"])
+    assert "over hosts: about " in measured.kvdyno(*asked, "2").out
+    assert "expected a share" in measured.kvdyno(*asked, "2", "--spread", "140%").err
+    assert measured.kvdyno(*asked, "0").status == 2
+
+
 def test_show_lists_records_in_lines_of_80(measured: Checkout) -> None:
     answer = measured.kvdyno("show")
     lines = answer.out.splitlines()
