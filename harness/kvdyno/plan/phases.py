@@ -59,6 +59,8 @@ def _notes(resolved: Resolved, ends: Mapping[str, AxisValue], writes: bool) -> t
     if not (timed and writes and ends[axis_words.MEASURE_SECONDS]):
         return ()
     name = resolved.axes.get(axis_words.WORKLOAD, "the mix")
+    if operations := ends[axis_words.OPERATIONS]:
+        return (f"{name} writes: an engine that time stops before {operations} operations does less work",)
     return (f"{name} writes and ends by time: engines do different amounts of work",)
 
 

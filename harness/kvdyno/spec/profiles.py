@@ -100,14 +100,11 @@ def _recovery(layers: list[RecoveryForm]) -> Recovery | None:
 
 
 def _measure(earlier: MeasureForm, later: MeasureForm) -> MeasureForm:
-    """Later keys win. A volume replaces operations and bytes; any other end replaces a volume; operations
-    without seconds replace seconds as well."""
+    """Later keys win. A volume replaces operations and bytes, and any other end replaces a volume."""
     said = later.model_dump(exclude_none=True)
     replaced: Mapping[str, None] = {}
     if "volume" in said:
         replaced = {"operations": None, "bytes": None}
-    elif "operations" in said:
-        replaced = {"volume": None, "seconds": None}
     elif said:
         replaced = {"volume": None}
     return earlier.model_copy(update={**replaced, **said})

@@ -111,16 +111,6 @@ def test_another_end_takes_the_place_of_the_profiles_volume(load: Load, end: str
     assert load(PLAIN + f"phases: {{measure: {{{end}}}}}\n").phases.measure_volume is None
 
 
-@pytest.mark.parametrize(
-    ("ends", "seconds"),
-    [("operations: 4e6", None), ("operations: 4e6, seconds: 9s", 9), ("bytes: 1GiB", 3), ("volume: 1", 3)],
-)
-def test_operations_alone_take_the_place_of_the_profiles_seconds(
-    load: Load, ends: str, seconds: float | None
-) -> None:
-    assert load(PLAIN + f"phases: {{measure: {{{ends}}}}}\n").phases.measure_seconds == seconds
-
-
 def test_twins_are_numbered_and_equal_but_for_the_label(load: Load) -> None:
     twins = [(choice.label, choice.twin_of, choice.twin) for choice in load(TEXT).engines]
     assert twins == [("rocksdb", None, 0), ("tuned", None, 0), ("again", "tuned", 1)]
