@@ -1,4 +1,4 @@
-"""Drivers of git revisions, of patches on them, and of other trees: compiled apart from the checkout's own build.
+"""Drivers of git revisions, patches on them, other trees: compiled apart from the checkout's own build.
 
 A build is kept by the content of its sources, so that sources which differ in documents or tests share it.
 Below the data folder, `engines/revisions/<engine>-<key>/` holds `bin/kvdyno-<engine>`, the adapters' folder
@@ -78,8 +78,8 @@ def build_revision(
     """The driver of that commit, with the patch if one is named, compiled if its sources were not before.
 
     The library of an engine that has versions is this checkout's default one. Raises EngineError, with the
-    log's end, when the revision cannot be built, and for a patch that does not apply or changes nothing of the
-    engine; HostError when git, disk or CMake lack.
+    log's end, when the revision cannot be built, and for a patch that does not apply or changes nothing of
+    the engine; HostError when git, disk or CMake lack.
     """
     name = commit[:_NAME_DIGITS]
 

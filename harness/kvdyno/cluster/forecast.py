@@ -33,7 +33,7 @@ class Hosts:
 
 @dataclass(frozen=True)
 class Makespan:
-    """Of simulated sweeps, in seconds: the median makespan, what 5 % are below and 5 % above; medians of the
+    """Simulated sweeps, in seconds: the median makespan, what 5 % are below and 5 % above; medians of the
     time that hosts are taken, and of its part that loads data. `longest` is the longest job at the expected
     speed: more hosts than jobs change nothing. `jobs` is their number, `sweeps` how many were simulated.
     """

@@ -52,9 +52,7 @@ def find_arms(
     names = {split_version(each)[0] for each in known}
     names |= {path.parent.name for path in project.adapters.glob("*/CMakeLists.txt")}
     arms = [_resolved(project, spec.read_arm(text), known=names, engine=engine) for text in texts]
-    built = {
-        arm.choice.key: _built(project, arm, step=step) for arm in arms if arm.commit or arm.path
-    }
+    built = {arm.choice.key: _built(project, arm, step=step) for arm in arms if arm.commit or arm.path}
     return (arms[0], arms[1]), built
 
 
@@ -71,8 +69,8 @@ def _resolved(project: Project, form: ArmForm, *, known: Collection[str], engine
 
 
 def _of_path(project: Project, form: ArmForm, path: Path, *, engine: EngineChoice) -> Arm:
-    """The arm of a patch on the commit that is checked out, or of another tree. Its version has a hash of what
-    is built, so that two of one name are two engines."""
+    """The arm of a patch on the commit that is checked out, or of another tree. Its version has a hash of
+    what is built, so that two of one name are two engines."""
     path = path.resolve()
     if path.is_dir():
         name, commit = path.name, None

@@ -1,7 +1,7 @@
 """An arm of a gate as a person writes it: `NAME[:SETTING,...]`.
 
-NAME is an engine, with a version or without, a git revision, or a path: it begins with "/", "./" or "../", and is a
-source tree if it is a folder, else a patch. A SETTING is `preset=<preset>` or
+NAME is an engine, with a version or without, a git revision, or a path: it begins with "/", "./" or "../",
+and is a source tree if it is a folder, else a patch. A SETTING is `preset=<preset>` or
 `<option>=<value>`: "chunkstore:preset=published", "rocksdb@10.4.2:bloom_bits=10", "HEAD~1",
 "./fix.patch".
 """

@@ -142,7 +142,8 @@ def test_a_patch_that_does_not_apply_or_changes_nothing_is_refused(project: Proj
         build_revision(project, elsewhere, "tiny", patch=patch, step=Heard().step, jobs=1)
     assert failed.value.remedy
     patch.write_text(
-        "diff --git a/notes.txt b/notes.txt\nnew file mode 100644\n--- /dev/null\n+++ b/notes.txt\n@@ -0,0 +1 @@\n+x\n"
+        "diff --git a/notes.txt b/notes.txt\nnew file mode 100644\n"
+        "--- /dev/null\n+++ b/notes.txt\n@@ -0,0 +1 @@\n+x\n"
     )
     with pytest.raises(EngineError, match="expected a change to what 'tiny' is built from, found none"):
         build_revision(project, made, "tiny", patch=patch, step=Heard().step, jobs=1)

@@ -102,9 +102,7 @@ def _axis_values(plan: Plan, axis: str) -> list[str]:
     return [value_text(value) for value in values]
 
 
-def _costs(
-    console: Console, rest: Estimate, *, price_per_hour: float | None, over: Makespan | None
-) -> None:
+def _costs(console: Console, rest: Estimate, *, price_per_hour: float | None, over: Makespan | None) -> None:
     console.print(
         f"the rest: about {format_seconds(rest.seconds)}, of which {format_seconds(rest.load_seconds)} "
         f"to load data; {human_bytes(rest.disk_bytes)} of disk"
