@@ -116,8 +116,8 @@ def regress(
     """Decide whether HEAD is slower than BASE, measuring both in turn until it is decided.
 
     BASE and HEAD are git revisions of this checkout, engines, patches or other trees: `HEAD~1`,
-    `rocksdb@10.4.2`, `chunkstore:log_limit=4MiB`, `chunkstore:preset=published`, `./fix.patch`, `../other-checkout`.
-    Repeat the command to continue it.
+    `rocksdb@10.4.2`, `chunkstore:log_limit=4MiB`, `chunkstore:preset=published`, `./fix.patch`,
+    `../other-checkout`. Repeat the command to continue it.
 
     Exit status: 0 no regression, 1 regression, 2 undecided, 3 error, 130 interrupted.
 
