@@ -88,7 +88,7 @@ paper-records: venv
 simulations: venv  ## Run the seeded simulations behind results/ again (two minutes); then make results
 	@$(PY) results/truth/simulate.py
 	@$(PY) results/regression/simulate.py
-	@$(PY) results/rows/simulated/simulate.py
+	@$(PY) results/rows/simulate.py
 	@$(PY) results/room/simulated/simulate.py
 
 sanitize: packages  ## Build with sanitizers and run the C++ tests under them
