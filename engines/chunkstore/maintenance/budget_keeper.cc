@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/budget.h"
+#include "core/process_memory.h"
 #include "kvdyno/base/clock.h"
 
 namespace chunkstore {
@@ -19,6 +20,8 @@ constexpr uint64_t kDecisionNs = 200'000'000;
 // Heat is halved after each survey: on average it is what was read in so long.
 constexpr double kHeatSeconds = 1.5 * 0.9;
 constexpr uint64_t kIdleNs = 1'000'000'000;  // without work
+// By how much the process may grow before an idle store looks again.
+constexpr uint64_t kGrowthBytes = 4 << 20;
 // A run without its index: itself and its extent, each with what the heap adds, and who points to
 // it.
 constexpr uint64_t kRunBytes = sizeof(SortedRun) + 128;
@@ -77,14 +80,24 @@ uint64_t BudgetKeeper::TakenBytes() const {
   // A reorganisation holds an output of up to twice the chunk size, a growing buffer's copy of it,
   // a group's logs, and reads tables ahead.
   const uint64_t buffers = (uint64_t{4} << 20) + 4 * options.chunk_size + policy_.GroupBytes();
-  const uint64_t spare = state_.spare_pages.most();
-  // Between indexes, which come and go in all sizes, the heap has holes smaller than a page.
-  const uint64_t holes = index_bytes_ / 4;
   const uint64_t work =
       idle() ? state_.ring->memory_in_use()
              : state_.ring->memory() +
                    buffers * static_cast<uint64_t>(std::max(options.background_threads, 1));
-  return work + index_bytes_ + holes + ProcessReserve(options.memory_budget) + spare;
+  return work + index_bytes_ + ProcessBytes() + state_.spare_pages.most();
+}
+
+// What the process takes beside what is counted: as much as it may come to, or what it really is
+// while there is no work. Where it holds other things as well, their memory is not lent.
+uint64_t BudgetKeeper::ProcessBytes() const {
+  // Between indexes, which come and go in all sizes, the heap has holes smaller than a page.
+  const uint64_t most = ProcessReserve(state_.options.memory_budget) + index_bytes_ / 4;
+  const uint64_t resident = idle() ? AnonymousBytes() : 0;
+  if (resident == 0) return most;
+  uint64_t counted = munks_.bytes() + index_bytes_ + state_.spare_pages.bytes();
+  if (state_.rows != nullptr) counted += state_.rows->memory();
+  if (state_.blocks != nullptr) counted += state_.blocks->memory();
+  return std::min(most, resident - std::min(resident, counted) + kGrowthBytes);
 }
 
 uint64_t BudgetKeeper::CacheBytes() const {

@@ -30,6 +30,7 @@ class BudgetKeeper {
  private:
   bool idle() const;
   uint64_t TakenBytes() const;  // by all but caches
+  uint64_t ProcessBytes() const;
   uint64_t CacheBytes() const;
   void Share();  // with the other stores of a shared budget
   void ApplyShares();

@@ -215,6 +215,37 @@ TEST(Size, LargeBuffersGoBackAsSoonAsTheyAreFree) {
   EXPECT_LT(AnonymousBytes(), full - kBuffers * kBufferBytes / 2);
 }
 
+// The process of a test takes less than a store reserves for processes.
+TEST(Size, AnIdleStoreFillsItsBudget) {
+#if CHUNKSTORE_TEST_DIVISOR > 1
+  GTEST_SKIP() << "sanitizers have memory of their own";
+#endif
+  const ScratchDirectory scratch(".");
+  Options options;
+  options.memory_budget = 64 << 20;
+  options.trim_heap = true;
+  std::unique_ptr<Store> store;
+  ASSERT_TRUE(Store::Open(options, scratch.path() + "/store", &store).ok());
+  constexpr uint64_t kRows = 100'000;
+  const auto key = [](uint64_t row) { return "key" + std::to_string(100'000 + row); };
+  for (uint64_t row = 0; row < kRows; ++row) {
+    ASSERT_TRUE(store->Put(key(row), std::string(1000, 'v')).ok());
+  }
+  ASSERT_TRUE(store->Compact().ok());
+  const auto held = [&store] {
+    for (const Statistic& statistic : store->GetStatistics()) {
+      if (statistic.name == "memory_bytes") return static_cast<uint64_t>(statistic.value);
+    }
+    return uint64_t{0};
+  };
+  Rng rng(1);
+  std::string value;
+  while (held() < options.memory_budget - (12 << 20)) {
+    for (int i = 0; i < 1000; ++i) ASSERT_TRUE(store->Get(key(rng.Below(kRows)), &value).ok());
+  }
+  EXPECT_LE(AnonymousBytes(), options.memory_budget);
+}
+
 // Data of the budget's size, scanned: munks come first, and blocks take their place.
 TEST(Size, CachesGiveBackBeforeOthersGrow) {
   const ScratchDirectory scratch(".");
