@@ -78,6 +78,7 @@ engines:
   - {engine: sampling, label: tombstones, options: {deletes: tombstones}}
   - {engine: sampling, label: ranges, options: {structure: weighted-range}}
   - {engine: sampling, label: uniform, options: {structure: uniform-range}}
+  - {engine: sampling, label: external, options: {storage: external, memory_levels: 0, memory_bytes: 16MiB}}
   - {engine: sampling, label: static-alias, options: {sampler: static-alias}}
   - {engine: sampling, label: fenwick-tree, options: {sampler: fenwick-tree}}
   - {engine: sampling, label: aggregate-tree, options: {sampler: aggregate-tree}}
