@@ -187,7 +187,7 @@ TEST_F(SamplingDriver, ExternalStorageNeedsLessOfTheCap) {
   EXPECT_NE(errors_.find("records: expected so many that they fit"), std::string::npos) << errors_;
   std::vector<std::string> external = tight;
   external.insert(external.end(), {"sampling.storage=external", "sampling.memory_levels=0",
-                                   "sampling.memory_bytes=2MiB", "sampling.buffer_records=2000"});
+                                   "sampling.memory_bytes=3MiB", "sampling.buffer_records=2000"});
   EXPECT_EQ(DriveFew(external), 0) << errors_;
 }
 

@@ -89,7 +89,9 @@ class Index {
     options.directory = directory;
     options.memory_bytes = memory_bytes;
     options.memory_levels = memory_levels;
-    Check(sampling::Index::Open(options, &index_));
+    const Status status = sampling::Index::Open(options, &index_);
+    // What an opening does not find is the directory's parent.
+    Check(status.not_found() ? Status::IoError(status.message()) : status);
   }
 
   // All weights are checked before the first record is inserted.

@@ -27,7 +27,7 @@ class Options(TypedDict, total=False):
     max_deleted: float
     filter_false_positives: float
     background: bool
-    #: Of external mode alone: the cap of all that the index holds in memory, and the levels that stay there.
+    #: With a directory alone: the cap of all that the index holds in memory, and the levels that stay there.
     memory_bytes: int
     memory_levels: int
 
