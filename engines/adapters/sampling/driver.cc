@@ -38,6 +38,7 @@ std::vector<Cost> Costs() {
       {"memory", 2 * 48, {"records", "delete.share"}, with(memory, "deletes", "tombstones")},
       {"memory", 20, {"records"}, external},  // while the updates are drawn
       {"memory", 1, {"memory_bytes"}, external},
+      {"disk", 2 * 25, {"records"}, external},
       {"time", 1.5e-6, {"records"}},
       {"time", 3e-7, {"queries", "k"}},
       {"time", 1e-8, {"queries", "records"}, {{"sampler", "reservoir"}}},
