@@ -57,7 +57,9 @@ def test_an_experiment_runs_to_its_report(sampling: Checkout) -> None:
     for name in ("updates", "sample", "spread"):
         assert list((sampling.root / "results").rglob(f"{name}.svg")), name
     (table,) = (sampling.root / "results").rglob("disk-table.csv")
-    sizes = {row["engine"]: float(row["value"]) for row in csv.DictReader(table.open(encoding="utf-8"))}
+    sizes = {
+        row["engine"]: float(row["value"]) for row in csv.DictReader(table.read_text("utf-8").splitlines())
+    }
     assert sizes.keys() == {"tagging", "tombstones", "external"}, "baselines have no files"
     assert sizes["external"] > 24 * 640000 / 64 / 2 > sizes["tagging"] == 0
     claims = sampling.kvdyno("claims", "sampling", "--uncapped", "--json")
