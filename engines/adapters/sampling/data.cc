@@ -34,11 +34,11 @@ uint64_t UpdatesOf(const Settings& settings) {
 
 }  // namespace
 
-uint64_t LeastBytes(const Settings& settings) {
+uint64_t LeastBytes(const Settings& settings, uint64_t record_bytes) {
   const auto records = static_cast<uint64_t>(settings.records);
   const double left = 1 - settings.delete_share;
   return UpdatesOf(settings) * sizeof(sampling::Record) +
-         static_cast<uint64_t>(static_cast<double>(records) * left) * sizeof(sampling::Record);
+         static_cast<uint64_t>(static_cast<double>(records) * left) * record_bytes;
 }
 
 Status Data::Draw(const Settings& settings, Data* data) {

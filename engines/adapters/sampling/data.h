@@ -14,8 +14,8 @@
 
 namespace kvdyno::sampler {
 
-// Bytes that the updates of a run and their live records take at least.
-uint64_t LeastBytes(const Settings& settings);
+// Bytes of memory that the updates of a run take at least, and their live records at so many each.
+uint64_t LeastBytes(const Settings& settings, uint64_t record_bytes);
 
 class Data {
  public:

@@ -16,24 +16,34 @@ namespace kvdyno::sampler {
 namespace {
 
 // Measured, as the peak of the process's memory and the time of its phases. A merge holds its
-// result beside its sources, which may be the whole index.
+// result beside its sources, which may be the whole index; in external mode its cap includes it.
 std::vector<Cost> Costs() {
+  const std::map<std::string, std::string> memory = {{"sampler", "index"}, {"storage", "memory"}};
+  const std::map<std::string, std::string> external = {{"sampler", "index"},
+                                                       {"storage", "external"}};
+  const auto with = [](std::map<std::string, std::string> where, const char* option,
+                       const char* value) {
+    where[option] = value;
+    return where;
+  };
   std::vector<Cost> costs = {
       {"memory", 8e6, {}},
       {"memory", 36, {"records"}},                  // inserts, and places of live records
       {"memory", 48, {"records", "delete.share"}},  // deletes
-      {"memory", 2 * 24, {"records"}, {{"sampler", "index"}}},
-      {"memory", 2 * 100, {"buffer_records"}, {{"sampler", "index"}}},
-      {"memory", 28, {"records"}, {{"sampler", "index"}, {"layout", "leveling"}}},
-      {"memory", 2 * 16, {"records"}, {{"sampler", "index"}, {"structure", "weighted-set"}}},
-      {"memory", 2 * 26, {"records"}, {{"sampler", "index"}, {"structure", "weighted-range"}}},
-      {"memory",
-       2 * 48,
-       {"records", "delete.share"},
-       {{"sampler", "index"}, {"deletes", "tombstones"}}},
+      {"memory", 2 * 24, {"records"}, memory},
+      {"memory", 2 * 100, {"buffer_records"}, memory},
+      {"memory", 28, {"records"}, with(memory, "layout", "leveling")},
+      {"memory", 2 * 16, {"records"}, with(memory, "structure", "weighted-set")},
+      {"memory", 2 * 26, {"records"}, with(memory, "structure", "weighted-range")},
+      {"memory", 2 * 48, {"records", "delete.share"}, with(memory, "deletes", "tombstones")},
+      {"memory", 20, {"records"}, external},  // while the updates are drawn
+      {"memory", 1, {"memory_bytes"}, external},
+      {"disk", 2 * 25, {"records"}, external},
       {"time", 1.5e-6, {"records"}},
       {"time", 3e-7, {"queries", "k"}},
       {"time", 1e-8, {"queries", "records"}, {{"sampler", "reservoir"}}},
+      {"time", 2.8e-5, {"queries", "k"}, external},  // a page each
+      {"time", 3.6e-4, {"records", "delete.share"}, with(external, "deletes", "tagging")},
   };
   const std::map<std::string, double> baselines = {
       {"static-alias", 110}, {"fenwick-tree", 110}, {"aggregate-tree", 60}, {"reservoir", 90}};
@@ -77,7 +87,7 @@ int DriverMain(int argc, char** argv) {
     return Answer(command.action, kUsage, kFacts, properties, &engine);
   }
   const Settings& settings = properties.settings();
-  status = settings.Check(name);
+  status = settings.Check(name, engine.record_bytes());
   if (status.ok()) {
     status = engine.CheckThreads(settings.thread_count, settings.update_samplers,
                                  settings.probe_interval > 0);

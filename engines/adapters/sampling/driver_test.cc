@@ -138,11 +138,67 @@ TEST_F(SamplingDriver, RangesOfEveryStructure) {
   }
 }
 
+// A cap of 4 MiB for records of 5 MB, in files that go when the run ends.
+TEST_F(SamplingDriver, ExternalStorageHoldsShardsInFilesUnderItsCap) {
+  const std::vector<std::string> external = {
+      "records=200000",          "sampling.storage=external", "sampling.buffer_records=2000",
+      "sampling.scale_factor=2", "sampling.memory_levels=1",  "sampling.memory_bytes=4MiB"};
+  for (const char* deletes : {"tagging", "tombstones"}) {
+    std::vector<std::string> properties = external;
+    properties.push_back(std::string("sampling.deletes=") + deletes);
+    ASSERT_EQ(DriveFew(properties), 0) << errors_;
+    EXPECT_EQ(MetricOf("sample", "engine.records"), 200000 - MetricOf("run", "delete.operations"));
+    EXPECT_EQ(MetricOf("sample", "sample.rows"), 20 * 50);
+    EXPECT_GT(MetricOf("sample", "engine.disk"), 4 << 20);
+    EXPECT_LE(MetricOf("sample", "engine.memory"), 4 << 20);
+    EXPECT_GT(MetricOf("sample", "engine.pages_read"), 0);
+    EXPECT_GT(MetricOf("sample", "engine.page_hits"), 0);
+    EXPECT_GE(MetricOf("run", "engine.pages_written"),
+              MetricOf("sample", "engine.disk") / 4096 / 2);
+    EXPECT_EQ(MetricOf("sample", "engine.pages_written"), 0);
+    std::set<std::string> left;
+    for (const auto& entry : std::filesystem::directory_iterator(root_ + "/data"))
+      left.insert(entry.path().filename());
+    EXPECT_EQ(left, (std::set<std::string>{"LOCK"}));
+  }
+  ASSERT_EQ(DriveFew({}), 0) << errors_;
+  EXPECT_EQ(MetricOf("sample", "engine.disk"), 0);
+  EXPECT_EQ(MetricOf("run", "engine.pages_written"), 0);
+}
+
+TEST_F(SamplingDriver, ExternalStorageFailsWithTheReason) {
+  EXPECT_EQ(DriveFew({"sampling.storage=external", "sampling.memory_bytes=1MiB"}), 2);
+  EXPECT_NE(errors_.find("memory_bytes: expected at least"), std::string::npos) << errors_;
+  EXPECT_EQ(OutcomeJson()["status"], "failed");
+
+  // What shards on disk keep in memory grows with the records.
+  EXPECT_EQ(DriveFew({"records=300000", "sampling.storage=external", "sampling.buffer_records=2000",
+                      "sampling.scale_factor=2", "sampling.memory_levels=0",
+                      "sampling.memory_bytes=1300000"}),
+            2);
+  EXPECT_NE(errors_.find("expected the index to fit into memory_bytes"), std::string::npos)
+      << errors_;
+}
+
+// The updates alone must fit, when the records lie on disk.
+TEST_F(SamplingDriver, ExternalStorageNeedsLessOfTheCap) {
+  const std::vector<std::string> tight = {"records=200000", "memory.cap=8MiB"};
+  EXPECT_EQ(DriveFew(tight), 1);
+  EXPECT_NE(errors_.find("records: expected so many that they fit"), std::string::npos) << errors_;
+  std::vector<std::string> external = tight;
+  external.insert(external.end(), {"sampling.storage=external", "sampling.memory_levels=0",
+                                   "sampling.memory_bytes=3MiB", "sampling.buffer_records=2000"});
+  EXPECT_EQ(DriveFew(external), 0) << errors_;
+}
+
 TEST_F(SamplingDriver, RefusesWhatCannotWork) {
   const std::vector<std::pair<std::string, std::string>> mistakes = {
       {"sampling.scale_factor=1", "sampling.scale_factor"},
       {"sampling.max_deleted=0", "sampling.max_deleted"},
       {"sampling.max_deleted=nan", "sampling.max_deleted"},
+      {"sampling.storage=disk", "sampling.storage"},
+      {"sampling.memory_levels=21", "sampling.memory_levels"},
+      {"sampling.memory_bytes=0", "sampling.memory_bytes"},
       {"k=0", "k: "},
       {"records=0", "records"},
       {"weights=heavy", "weights"},

@@ -50,9 +50,22 @@ void Options::Describe(OptionTable* table) {
   table->Bool("search_deletes", &search_deletes,
               {.effect = "Deletes by tombstone search for their record first, as callers must that "
                          "do not know it to be live."});
+  table->Choice(
+      "storage", &storage, {"memory", "external"},
+      {.effect = "Where shards lie: in memory, or from level memory_levels on in files in "
+                 "data.dir, which the run removes when it ends."});
+  table->Integer("memory_levels", &memory_levels,
+                 {.effect = "External storage: levels that stay in memory. More: more of the cap, "
+                            "fewer pages that queries and deletes read.",
+                  .max = 20});
+  table->Bytes("memory_bytes", &memory_bytes,
+               {.effect = "External storage: the cap of all that the index holds in memory. What "
+                          "buffers, levels in memory and merges leave is the cache of pages.",
+                .min = 1,
+                .scales = true});
 }
 
-sampling::Options Options::ForIndex() const {
+sampling::Options Options::ForIndex(const std::string& directory) const {
   sampling::Options options;
   options.kind = structure == "uniform-range"    ? &sampling::kUniformRange
                  : structure == "weighted-range" ? &sampling::kWeightedRange
@@ -65,6 +78,9 @@ sampling::Options Options::ForIndex() const {
   options.max_deleted = max_deleted;
   options.filter_false_positives = filter_false_positives;
   options.background = background;
+  if (external()) options.directory = directory;
+  options.memory_levels = static_cast<size_t>(memory_levels);
+  options.memory_bytes = memory_bytes;
   return options;
 }
 
@@ -76,7 +92,8 @@ std::string SamplingEngine::summary() const {
 }
 
 std::optional<Durability> SamplingEngine::durability(bool /*sync*/) const {
-  return Durability{.note = "held in memory alone"};
+  return Durability{.note = settings_.external() ? "in files that the run removes"
+                                                 : "held in memory alone"};
 }
 
 Status SamplingEngine::CheckThreads(int64_t threads, int64_t update_samplers, bool probes) const {
@@ -88,13 +105,14 @@ Status SamplingEngine::CheckThreads(int64_t threads, int64_t update_samplers, bo
       ", " + std::to_string(update_samplers) + " and " + (probes ? "a probe" : "no probe"));
 }
 
-Status SamplingEngine::Open(const OpenContext& /*context*/) {
+Status SamplingEngine::Open(const OpenContext& context) {
   if (settings_.sampler != "index") {
     sampler_ = MakeBaseline(settings_.sampler);
     return Status::Ok();
   }
   std::unique_ptr<sampling::Index> index;
-  if (Status s = sampling::Index::Open(settings_.ForIndex(), &index); !s.ok()) return s;
+  if (Status s = sampling::Index::Open(settings_.ForIndex(context.directory), &index); !s.ok())
+    return s;
   index_ = index.get();
   sampler_ = std::move(index);
   return Status::Ok();
@@ -141,6 +159,10 @@ void SamplingEngine::Sample(std::vector<Counter>* counters) {
   add("deleted", now.deleted, "count", false);
   add("merged", now.written, "count", true);
   add("materialised", now.materialised, "count", true);
+  add("disk", now.disk_bytes, "byte", false);
+  add("pages_read", now.pages_read, "count", true);
+  add("page_hits", now.page_hits, "count", true);
+  add("pages_written", now.pages_written, "count", true);
 }
 
 Status SamplingEngine::Close() {

@@ -27,6 +27,9 @@ class SamplingEngine final : public Engine {
   std::optional<Durability> durability(bool /*sync*/) const override;
   OptionTable& options() override { return table_; }
 
+  // Bytes of memory that a live record takes at least.
+  uint64_t record_bytes() const { return settings_.external() ? 0 : sizeof(sampling::Record); }
+
   // InvalidArgument when a baseline is asked to serve several threads: those of phase sample,
   // samplers beside the writer, a probe.
   Status CheckThreads(int64_t threads, int64_t update_samplers, bool probes) const;

@@ -20,10 +20,15 @@ struct Options {
   double filter_false_positives = sampling::Options{}.filter_false_positives;
   bool background = sampling::Options{}.background;
   bool search_deletes = false;
+  std::string storage = "memory";
+  int64_t memory_levels = static_cast<int64_t>(sampling::Options{}.memory_levels);
+  uint64_t memory_bytes = sampling::Options{}.memory_bytes;
 
   void Describe(OptionTable* table);
-  // As the library takes them. Numbers are within their ranges.
-  sampling::Options ForIndex() const;
+  // Whether the index keeps shards in files.
+  bool external() const { return sampler == "index" && storage == "external"; }
+  // As the library takes them. Numbers are within their ranges. Files of external mode lie in the directory.
+  sampling::Options ForIndex(const std::string& directory) const;
 };
 
 }  // namespace kvdyno::sampler

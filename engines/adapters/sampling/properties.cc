@@ -79,9 +79,9 @@ ArrivalSpec Settings::Arriving(double operations_per_second, int64_t threads) co
           .thread_count = static_cast<uint64_t>(threads)};
 }
 
-Status Settings::Check(const std::string& engine_name) const {
+Status Settings::Check(const std::string& engine_name, uint64_t record_bytes) const {
   if (Status s = CheckCommon(engine_name); !s.ok()) return s;
-  const uint64_t needed = LeastBytes(*this);
+  const uint64_t needed = LeastBytes(*this, record_bytes);
   if (memory_cap > 0 && needed > memory_cap) {
     return Status::InvalidArgument("records: expected so many that they fit into memory.cap (" +
                                    std::to_string(memory_cap) + " bytes), got " +

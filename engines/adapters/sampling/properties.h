@@ -40,8 +40,8 @@ struct Settings : CommonSettings {
   // Whether anything has intended starts.
   bool paced() const { return update_target > 0 || target > 0; }
 
-  // InvalidArgument for what no single property shows.
-  Status Check(const std::string& engine_name) const;
+  // InvalidArgument for what no single property shows. A live record takes `record_bytes` of memory or more.
+  Status Check(const std::string& engine_name, uint64_t record_bytes) const;
 };
 
 class SamplerProperties final : public Properties {

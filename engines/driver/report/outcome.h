@@ -36,7 +36,7 @@ struct Outcome {
 // A part of what a run costs: `amount` times the product of properties and options. It counts where
 // the options named in `where` have those values. Plans add up what they know before a run.
 struct Cost {
-  std::string of;  // "memory" (bytes at the peak) or "time" (seconds)
+  std::string of;  // "memory" or "disk" (bytes at the peak), or "time" (seconds)
   double amount = 0;
   std::vector<std::string> times;
   std::map<std::string, std::string> where = {};

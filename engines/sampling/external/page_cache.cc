@@ -16,6 +16,7 @@ Status PageCache::Get(std::span<Want> wants) {
       if (!want.found) missing.push_back(&want);
     }
   }
+  hits_.fetch_add(wants.size() - missing.size(), std::memory_order_relaxed);
   return missing.empty() ? Status::Ok() : ReadMissing(missing);
 }
 

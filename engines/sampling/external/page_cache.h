@@ -36,6 +36,7 @@ class PageCache {
   void SetBytes(size_t bytes);
   size_t bytes() const { return held_.load(std::memory_order_relaxed) * kFrameBytes; }
   uint64_t pages_read() const { return read_.load(std::memory_order_relaxed); }
+  uint64_t hits() const { return hits_.load(std::memory_order_relaxed); }
 
  private:
   struct Frame {
@@ -53,7 +54,7 @@ class PageCache {
   std::list<Frame> frames_ KVDYNO_GUARDED_BY(mutex_);  // the last one asked for first
   std::unordered_map<uint64_t, std::list<Frame>::iterator> places_ KVDYNO_GUARDED_BY(mutex_);
   std::atomic<size_t> held_{0};
-  std::atomic<uint64_t> read_{0};
+  std::atomic<uint64_t> read_{0}, hits_{0};
 };
 
 }  // namespace sampling

@@ -22,6 +22,8 @@ class Scratch {
   kvdyno::FileSystem* files() const { return files_; }
   PageCache& cache() { return cache_; }
   uint32_t NextNumber() { return ++number_; }
+  void NoteWritten(size_t pages) { written_.fetch_add(pages, std::memory_order_relaxed); }
+  uint64_t pages_written() const { return written_.load(std::memory_order_relaxed); }
   std::string PathOf(uint32_t number) const;
 
  private:
@@ -34,6 +36,7 @@ class Scratch {
   std::unique_ptr<kvdyno::DirectoryLock> lock_;
   PageCache cache_;
   std::atomic<uint32_t> number_{0};
+  std::atomic<uint64_t> written_{0};
 };
 
 }  // namespace sampling

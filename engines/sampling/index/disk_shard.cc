@@ -198,6 +198,7 @@ Status DiskShardWriter::WritePages() {
     pages_[i].Seal();
   }
   Status status = Write(pages_.data(), pages_.size() * sizeof(Page));
+  if (status.ok()) scratch_->NoteWritten(pages_.size());
   pages_.clear();
   return status;
 }

@@ -123,6 +123,8 @@ Statistics DynamicIndex::statistics() const {
   if (scratch_) {
     statistics.bytes += scratch_->cache().bytes();
     statistics.pages_read = scratch_->cache().pages_read();
+    statistics.page_hits = scratch_->cache().hits();
+    statistics.pages_written = scratch_->pages_written();
   }
   statistics.draws = draws_.load(std::memory_order_relaxed);
   statistics.accepted = accepted_.load(std::memory_order_relaxed);

@@ -82,6 +82,8 @@ TEST(ExternalMemory, StaysUnderItsCap) {
     EXPECT_EQ(statistics.records, kRecords - kRecords / 20);
     EXPECT_GT(statistics.disk_bytes, 2 * options.memory_bytes);
     EXPECT_GT(statistics.pages_read, 0u);
+    EXPECT_GT(statistics.page_hits, 0u);
+    EXPECT_GE(statistics.pages_written, statistics.disk_bytes / 4096 - statistics.shards);
     EXPECT_LE(statistics.bytes, options.memory_bytes);
     EXPECT_LE(peak - before, options.memory_bytes + kQuery);
     RecordProperty("peak", std::to_string(peak - before));

@@ -123,7 +123,7 @@ class Cost(Frozen):
     properties and options that `times` names, where options have the values of `where`.
     """
 
-    of: Literal["memory", "time"]
+    of: Literal["memory", "time", "disk"]
     amount: float
     times: tuple[str, ...]
     where: Mapping[str, str] = Field(default_factory=dict)

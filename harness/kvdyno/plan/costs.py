@@ -1,4 +1,4 @@
-"""What a driver describes of a run's costs: memory and time, before anything has run."""
+"""What a driver describes of a run's costs: memory, time and disk, before anything has run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kvdyno.model.engine import Cost
 from .resolve import Resolved
 
 
-def described_cost(resolved: Resolved, of: Literal["memory", "time"]) -> float:
+def described_cost(resolved: Resolved, of: Literal["memory", "time", "disk"]) -> float:
     """Bytes at a run's peak, or seconds; 0 where the driver describes none."""
     costs = (cost for cost in resolved.engine.description.costs if cost.of == of)
     return sum(_amount(resolved, cost) for cost in costs)

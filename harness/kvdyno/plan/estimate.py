@@ -96,10 +96,13 @@ def window_seconds(resolved: Resolved, *, loaded_bytes: int) -> float:
 
 
 def expected_disk_bytes(resolved: Resolved, *, loaded_bytes: int) -> int:
-    """The run's own store: what was loaded, and what is written before compaction removes old versions.
+    """The run's own store: what its driver describes, or else what was loaded, and what is written before
+    compaction removes old versions.
 
     The written part is bounded by the data once more: beyond that, compaction keeps up.
     """
+    if described := described_cost(resolved, "disk"):
+        return round(described)
     if "load" in resolved.phases:
         filled = _loading_seconds(resolved, loaded_bytes) * _at_most(LOAD_BYTES_PER_SECOND, resolved)
         return round(min(filled, loaded_bytes) * SPACE_AMPLIFICATION)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+
 import pytest
 
 from .conftest import BINARIES, Checkout
@@ -14,6 +16,8 @@ engines:
   - {engine: sampling, preset: tiering-tagging, label: tagging}
   - {engine: sampling, preset: tiering-tombstones, label: tombstones}
   - {engine: sampling, preset: aggregate-tree, label: tree}
+  - {engine: sampling, preset: external-tombstones, label: external,
+     options: {buffer_records: 500, memory_levels: 0, memory_bytes: 256MiB}}
 grid:
   records: [640000]
   k: [10, 100]
@@ -28,6 +32,7 @@ figures:
 tables:
   - {id: updates-table, rows: k, columns: engine, ratio_to: tree}
   - {id: memory-table, metric: engine.memory, phase: sample, rows: k, columns: engine}
+  - {id: disk-table, metric: engine.disk, phase: sample, rows: k, columns: engine}
 claims:
   - {id: some, text: tagging does something, engine: tagging, at_least: 1}
   - {id: longer, text: larger takes longer, metric: sample.latency.mean, phase: sample, engine: tagging,
@@ -46,11 +51,17 @@ def sampling(checkout: Checkout) -> Checkout:
 def test_an_experiment_runs_to_its_report(sampling: Checkout) -> None:
     answer = sampling.kvdyno("run", "sampling", "--uncapped", "--json")
     assert answer.status == 0, answer.err
-    assert answer.json["measured"] == 12
+    assert answer.json["measured"] == 16
     report = sampling.kvdyno("report", "sampling", "--uncapped", "--json")
     assert report.status == 0, report.err
     for name in ("updates", "sample", "spread"):
         assert list((sampling.root / "results").rglob(f"{name}.svg")), name
+    (table,) = (sampling.root / "results").rglob("disk-table.csv")
+    sizes = {
+        row["engine"]: float(row["value"]) for row in csv.DictReader(table.read_text("utf-8").splitlines())
+    }
+    assert sizes.keys() == {"tagging", "tombstones", "external"}, "baselines have no files"
+    assert sizes["external"] > 24 * 640000 / 64 / 2 > sizes["tagging"] == 0
     claims = sampling.kvdyno("claims", "sampling", "--uncapped", "--json")
     assert "tagging does something" in claims.out, "its exit status depends on the machine"
 

@@ -39,6 +39,28 @@ def _mounted(place: Path) -> bool:
     return os.geteuid() == 0 and subprocess.run(mount, check=False, capture_output=True).returncode == 0
 
 
+def test_updates_of_external_storage_that_fill_the_disk_fail_and_end(
+    small_disk: Path, tmp_path: Path
+) -> None:
+    properties = {
+        "records": "4000000",
+        "data.dir": str(small_disk / "data"),
+        "output.dir": str(tmp_path / "output"),
+        "sampling.storage": "external",
+        "sampling.memory_levels": "0",
+        "sampling.memory_bytes": "16MiB",
+        "sampling.deletes": "tombstones",
+    }
+    flags = [flag for name, value in properties.items() for flag in ("-p", f"{name}={value}")]
+    binary = Project.find(start=REPOSITORY).binaries / "kvdyno-sampling"
+    ended = subprocess.run([binary, *flags], check=False, capture_output=True, timeout=300)
+    assert ended.returncode == 2, ended.stderr.decode()
+    outcome = json.loads((tmp_path / "output" / "outcome.json").read_text())
+    assert outcome["status"] == "failed"
+    assert "No space left on device" in outcome["error"]["message"]
+    assert [file.name for file in (small_disk / "data").iterdir()] == ["LOCK"]
+
+
 @pytest.mark.parametrize("binary", DURABLE, ids=lambda path: path.name.removeprefix("kvdyno-"))
 def test_a_load_that_fills_the_disk_fails_and_ends(binary: Path, small_disk: Path, tmp_path: Path) -> None:
     engine = binary.name.removeprefix("kvdyno-")

@@ -43,11 +43,13 @@ def test_costs_are_sums_of_products_of_what_is_in_force() -> None:
         Cost(of="memory", amount=2, times=("fieldlength", "threadcount")),
         Cost(of="memory", amount=1, times=("fieldlength",), where={name: "something else"}),
         Cost(of="time", amount=0.5, times=("threadcount",)),
+        Cost(of="disk", amount=3, times=("fieldlength",)),
     )
     point = point_of(TEXT, catalog=known)
     assert choice != "something else"
     assert point.expected_memory_bytes == 1000 + 2 * 800 * 2
     assert point.expected_seconds == pytest.approx(0.7 + 0.5 * 2)
+    assert point.expected_disk_bytes == 3 * 800
 
 
 def test_a_driver_that_describes_no_costs_has_no_memory() -> None:
@@ -78,6 +80,7 @@ engines:
   - {engine: sampling, label: tombstones, options: {deletes: tombstones}}
   - {engine: sampling, label: ranges, options: {structure: weighted-range}}
   - {engine: sampling, label: uniform, options: {structure: uniform-range}}
+  - {engine: sampling, label: external, options: {storage: external, memory_levels: 0, memory_bytes: 16MiB}}
   - {engine: sampling, label: static-alias, options: {sampler: static-alias}}
   - {engine: sampling, label: fenwick-tree, options: {sampler: fenwick-tree}}
   - {engine: sampling, label: aggregate-tree, options: {sampler: aggregate-tree}}

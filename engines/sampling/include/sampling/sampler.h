@@ -26,11 +26,13 @@ struct Statistics {
   uint64_t buffered = 0;  // entries that no shard holds yet
   uint64_t levels = 0;
   uint64_t shards = 0;
-  uint64_t deleted = 0;       // tagged records and tombstones that shards still hold
-  uint64_t written = 0;       // records that merges wrote, since the index was opened
-  uint64_t materialised = 0;  // queries that rejections made go through the live records
-  uint64_t disk_bytes = 0;    // of shards' files
-  uint64_t pages_read = 0;    // by queries and deletes, from shards' files
+  uint64_t deleted = 0;        // tagged records and tombstones that shards still hold
+  uint64_t written = 0;        // records that merges wrote, since the index was opened
+  uint64_t materialised = 0;   // queries that rejections made go through the live records
+  uint64_t disk_bytes = 0;     // of shards' files
+  uint64_t pages_read = 0;     // by queries and deletes, from shards' files
+  uint64_t page_hits = 0;      // that queries and deletes found in the cache instead
+  uint64_t pages_written = 0;  // by merges, into shards' files
 };
 
 class Sampler {

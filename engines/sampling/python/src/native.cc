@@ -31,11 +31,25 @@ using Flags = nb::ndarray<nb::numpy, bool, nb::ndim<1>>;
 
 static_assert(sizeof(Record) == 24, "the package's dtype RECORD has this layout");
 
-// The caller can mend every error but a defect of the index.
+// RuntimeError: a defect of the index. OSError: no room, or trouble with files. Else the caller's input is wrong.
+[[noreturn]] void Throw(const Status& status, const std::string& place = "") {
+  const std::string text = place + status.ToString();
+  switch (status.code()) {
+    case kvdyno::Code::kInternal:
+      throw std::runtime_error(text);
+    case kvdyno::Code::kBusy:
+    case kvdyno::Code::kCorruption:
+    case kvdyno::Code::kIoError:
+    case kvdyno::Code::kNoSpace:
+      PyErr_SetString(PyExc_OSError, text.c_str());
+      throw nb::python_error();
+    default:
+      throw nb::value_error(text.c_str());
+  }
+}
+
 void Check(const Status& status) {
-  if (status.ok()) return;
-  if (status.code() == kvdyno::Code::kInternal) throw std::runtime_error(status.ToString());
-  throw nb::value_error(status.ToString().c_str());
+  if (!status.ok()) Throw(status);
 }
 
 const sampling::Kind* KindOf(std::string_view name) {
@@ -61,7 +75,8 @@ Array Give(std::vector<T> items) {
 class Index {
  public:
   Index(const std::string& kind, bool tiering, bool tombstones, size_t scale_factor,
-        size_t buffer_records, double max_deleted, double filter_false_positives, bool background) {
+        size_t buffer_records, double max_deleted, double filter_false_positives, bool background,
+        const std::string& directory, size_t memory_bytes, size_t memory_levels) {
     sampling::Options options;
     options.kind = KindOf(kind);
     options.layout = tiering ? sampling::Layout::kTiering : sampling::Layout::kLeveling;
@@ -71,7 +86,12 @@ class Index {
     options.max_deleted = max_deleted;
     options.filter_false_positives = filter_false_positives;
     options.background = background;
-    Check(sampling::Index::Open(options, &index_));
+    options.directory = directory;
+    options.memory_bytes = memory_bytes;
+    options.memory_levels = memory_levels;
+    const Status status = sampling::Index::Open(options, &index_);
+    // What an opening does not find is the directory's parent.
+    Check(status.not_found() ? Status::IoError(status.message()) : status);
   }
 
   // All weights are checked before the first record is inserted.
@@ -88,9 +108,7 @@ class Index {
         for (row = 0; status.ok() && row < keys.size(); ++row) status = index_->Insert(at(row));
       }
     }
-    if (status.ok()) return;
-    const std::string text = "row " + std::to_string(row - 1) + ": " + status.ToString();
-    throw nb::value_error(text.c_str());
+    if (!status.ok()) Throw(status, "row " + std::to_string(row - 1) + ": ");
   }
 
   Flags Delete(const Column<uint64_t>& keys, const Column<uint64_t>& values) {
@@ -151,7 +169,7 @@ class Index {
   nb::dict Statistics() const {
     const sampling::Statistics found = index_->statistics();
     nb::dict statistics;
-    const std::array<std::pair<const char*, uint64_t>, 10> all = {{
+    const std::array<std::pair<const char*, uint64_t>, 14> all = {{
         {"records", found.records},
         {"bytes", found.bytes},
         {"draws", found.draws},
@@ -162,6 +180,10 @@ class Index {
         {"deleted", found.deleted},
         {"written", found.written},
         {"materialised", found.materialised},
+        {"disk_bytes", found.disk_bytes},
+        {"pages_read", found.pages_read},
+        {"page_hits", found.page_hits},
+        {"pages_written", found.pages_written},
     }};
     for (const auto& [name, value] : all) statistics[name] = value;
     return statistics;
@@ -177,11 +199,13 @@ class Index {
 NB_MODULE(_native, module) {
   const sampling::Options defaults;
   nb::class_<Index>(module, "Index")
-      .def(nb::init<const std::string&, bool, bool, size_t, size_t, double, double, bool>(),
+      .def(nb::init<const std::string&, bool, bool, size_t, size_t, double, double, bool,
+                    const std::string&, size_t, size_t>(),
            "kind"_a, "tiering"_a, "tombstones"_a, "scale_factor"_a = defaults.scale_factor,
            "buffer_records"_a = defaults.buffer_records, "max_deleted"_a = defaults.max_deleted,
            "filter_false_positives"_a = defaults.filter_false_positives,
-           "background"_a = defaults.background)
+           "background"_a = defaults.background, "directory"_a = defaults.directory,
+           "memory_bytes"_a = defaults.memory_bytes, "memory_levels"_a = defaults.memory_levels)
       .def("insert", &Index::Insert, "keys"_a, "values"_a, "weights"_a)
       .def("delete", &Index::Delete, "keys"_a, "values"_a)
       .def("sample", &Index::Sample, "k"_a, "seed"_a, "first"_a, "last"_a)

@@ -24,11 +24,15 @@ def filled(**options: Any) -> Index:
     return index
 
 
-def test_readme_example(capsys: pytest.CaptureFixture[str]) -> None:
-    found = re.search(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
-    assert found is not None
-    exec(found.group(1), {})
+def test_readme_examples(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    in_memory, external = re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
+    exec(in_memory, {})
     assert capsys.readouterr().out.startswith("[ True  True False] 999 ")
+    exec(external, {})
+    assert capsys.readouterr().out == "True True\n"
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -168,6 +172,86 @@ def test_zero_total_weight_has_no_samples() -> None:
 def test_options_out_of_range(option: str, value: Any) -> None:
     options: dict[str, Any] = {option: value}
     with pytest.raises(ValueError, match=option):
+        Index(**options)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("layout", "deletes"), POLICIES)
+def test_external_mode_has_the_same_records(tmp_path: Path, kind: Kind, layout: str, deletes: str) -> None:
+    external: dict[str, Any] = {"memory_bytes": 3 << 20, "memory_levels": 1}
+    policy: dict[str, Any] = {"kind": kind, "layout": layout, "deletes": deletes}
+    index, inside = filled(directory=tmp_path / "a", **external, **policy), filled(**policy)
+    gone = np.arange(0, 2000, 3)
+    for each in (index, inside):
+        assert each.delete(gone, gone + 5).all()
+        assert not each.delete(gone, gone + 5).any()
+        each.settle()
+        each.verify()
+    assert (index.live() == inside.live()).all()
+    samples = index.sample(5000, seed=1, first=100, last=1500)
+    assert (samples["key"] % 3 != 0).all()
+    assert samples["key"].min() >= 100
+    statistics = index.statistics()
+    files = [file for file in (tmp_path / "a").iterdir() if file.name != "LOCK"]
+    assert statistics["disk_bytes"] == sum(file.stat().st_size for file in files)
+    assert statistics["bytes"] <= external["memory_bytes"]
+    assert statistics["pages_written"] > 0
+    assert statistics["page_hits"] > 0
+    assert inside.statistics()["disk_bytes"] == 0
+
+
+def test_a_directory_serves_one_index_at_a_time(tmp_path: Path) -> None:
+    index = filled(directory=str(tmp_path), memory_levels=0)
+    assert index.statistics()["disk_bytes"] > 0
+    with pytest.raises(OSError, match=r"busy: .*LOCK"):
+        Index(directory=tmp_path)
+    del index
+    assert [file.name for file in tmp_path.iterdir()] == ["LOCK"]
+    assert len(Index(directory=tmp_path)) == 0
+
+
+def test_a_damaged_page_is_named_and_nothing_is_drawn_from_it(tmp_path: Path) -> None:
+    index = filled(directory=tmp_path, memory_levels=0)
+    for file in tmp_path.iterdir():
+        if file.name != "LOCK":
+            file.write_bytes(bytes(file.stat().st_size))
+    with pytest.raises(OSError, match=rf"corruption: .*{tmp_path}.* at offset "):
+        index.sample(1000, seed=1)
+
+
+def test_an_index_beyond_its_memory_names_the_row(tmp_path: Path) -> None:
+    index = Index(
+        buffer_records=2000, scale_factor=2, directory=tmp_path, memory_levels=0, memory_bytes=1_300_000
+    )
+    rows = np.arange(300_000)
+    with pytest.raises(OSError, match=r"row \d+: no space: .*memory_bytes"):
+        index.insert(rows)
+    live = len(index)
+    assert 0 < live < len(rows)
+    assert index.sample(10, seed=1)["key"].max() < live
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "message"),
+    [
+        ({"memory_bytes": 1 << 30}, ValueError, "memory_bytes: expected a directory beside it"),
+        ({"memory_levels": 1, "directory": None}, ValueError, "memory_levels: expected a directory"),
+        ({"directory": ""}, ValueError, "directory: expected a path"),
+        ({"directory": "a", "memory_bytes": 1000}, ValueError, "memory_bytes: expected at least"),
+        ({"directory": "a", "memory_bytes": -1}, ValueError, "memory_bytes: expected an integer"),
+        ({"directory": "a", "memory_levels": 21}, ValueError, "memory_levels: expected 0 to 20"),
+        ({"directory": "/nonexistent/a"}, OSError, "/nonexistent/a"),
+    ],
+)
+def test_external_mode_that_cannot_work(
+    options: dict[str, Any],
+    kind: type[Exception],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(kind, match=message):
         Index(**options)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, Literal, TypedDict, TypeVar, Unpack, get_args
 
 import numpy as np
@@ -26,6 +27,9 @@ class Options(TypedDict, total=False):
     max_deleted: float
     filter_false_positives: float
     background: bool
+    #: With a directory alone: the cap of all that the index holds in memory, and the levels that stay there.
+    memory_bytes: int
+    memory_levels: int
 
 
 class Index:
@@ -33,6 +37,9 @@ class Index:
 
     Pairs of key and value identify records. The caller keeps them unique: an insert does not search
     for a live record of the same pair. Errors of input are ValueErrors and leave the index as it was.
+
+    External mode (`directory`) keeps lower levels in files, and all that is in memory under `memory_bytes`.
+    Each call may then raise an OSError: a full disk, or a page that is not what was written, with its place.
     """
 
     def __init__(
@@ -41,25 +48,36 @@ class Index:
         kind: Kind = "weighted-set",
         layout: Literal["tiering", "leveling"] = "tiering",
         deletes: Literal["tagging", "tombstones"] = "tagging",
+        directory: str | os.PathLike[str] | None = None,
         **options: Unpack[Options],
     ) -> None:
-        """An empty index. `uniform-range` ignores weights. Raises ValueError for options out of range."""
+        """An empty index. `uniform-range` ignores weights. Raises ValueError for options out of range.
+
+        `directory` chooses external mode: scratch space of this index alone, created where it is missing,
+        whose files go with the index. `memory_bytes` and `memory_levels` need it. Raises ValueError for a cap
+        that the other options exceed, OSError for a directory that another index has or that cannot be made.
+        """
         _choose("kind", kind, _KINDS)
         _choose("layout", layout, ("tiering", "leveling"))
         _choose("deletes", deletes, ("tagging", "tombstones"))
-        for name in ("scale_factor", "buffer_records"):
+        for name in ("scale_factor", "buffer_records", "memory_bytes", "memory_levels"):
             if name in options:
                 _number(name, options[name], 0)
+        if directory is None and (extra := {"memory_bytes", "memory_levels"} & set(options)):
+            raise ValueError(f"{', '.join(sorted(extra))}: expected a directory beside it, got none")
+        place = "" if directory is None else _path(directory)
         self._weighted = kind != "uniform-range"
-        self._index = _native.Index(kind, layout == "tiering", deletes == "tombstones", **options)
+        self._index = _native.Index(
+            kind, layout == "tiering", deletes == "tombstones", directory=place, **options
+        )
         self._random = np.random.default_rng()
 
     def insert(self, keys: ArrayLike, values: ArrayLike = 0, weights: ArrayLike = 1.0) -> None:
         """Adds records, from scalars or arrays. A scalar value or weight is that of every key.
 
         Raises ValueError, before anything is inserted, for columns of unequal lengths and for a weight
-        that is negative, NaN or above 1e290; and for more than 2^32 - 1 entries, naming the row that did
-        not fit (rows before it are inserted).
+        that is negative, NaN or above 1e290. Raises OSError, naming the row that did not fit, for more than
+        2^32 - 1 entries, a full disk, and an index beyond `memory_bytes` (rows before it are inserted).
         """
         key = integers("keys", keys)
         value = _repeat(integers("values", values), values, len(key))
@@ -125,6 +143,13 @@ class Index:
 def _choose(name: str, found: object, choices: tuple[str, ...]) -> None:
     if found not in choices:
         raise ValueError(f"{name}: expected one of {', '.join(choices)}, got {found!r}")
+
+
+def _path(directory: str | os.PathLike[str]) -> str:
+    path = os.fspath(directory)
+    if not path:
+        raise ValueError("directory: expected a path, got an empty one")
+    return path
 
 
 def _number(name: str, found: object, least: int) -> int:

@@ -14,6 +14,9 @@ class Index:
         max_deleted: float = ...,
         filter_false_positives: float = ...,
         background: bool = ...,
+        directory: str = ...,
+        memory_bytes: int = ...,
+        memory_levels: int = ...,
     ) -> None: ...
     def insert(
         self, keys: NDArray[np.uint64], values: NDArray[np.uint64], weights: NDArray[np.float64]
