@@ -90,6 +90,7 @@ def document(
         "seconds": found.seconds,
         "stopped": found.stopped,
         "noise_known": found.noise_known,
+        "left_aside": [{"pairs": each.pairs, "why": each.why} for each in found.left_aside],
         "verdicts": [_row(each) for each in changed_first(found.verdicts)],
         "why": why.document(reasons),
         "report": report,
@@ -194,6 +195,8 @@ def _notes(found: pipeline.GateResult) -> Iterator[str]:
     shared = "copies of the same stores" if found.gate.shares_snapshots else "stores that each loaded itself"
     if found.gate.spec.of_runs:
         yield f"both arms started from {shared}"
+    for aside in found.left_aside:
+        yield f"{counted(aside.pairs, 'stored pair')} left aside: {aside.why}"
     yield _margins(found)
     if not found.noise_known:
         yield "this host's noise is not known: run `kvdyno selftest` once, on a quiet machine"
