@@ -43,7 +43,7 @@ def build_bytes(binary: Path) -> int:
 
 
 def _loaded_bytes(path: Path) -> int:
-    """Of an ELF file the segments that are loaded (elf(5)); of another program, such as a script, all."""
+    """The loaded segments of an ELF file (elf(5)); all bytes of another program, such as a script."""
     content = path.read_bytes()
     if not content.startswith(_ELF):
         return len(content)
