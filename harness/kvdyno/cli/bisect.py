@@ -91,7 +91,7 @@ def _lines(found: pipeline.Bisection, request: pipeline.GateRequest) -> list[str
     lines = []
     for n, finding in sorted(found.findings.items()):
         verdict = found.verdicts.get(n)
-        figures = f" {shown.ratio(verdict)} ({shown.interval(verdict)})" if verdict else ""
+        figures = f" {shown.figures(verdict)}" if verdict else ""
         why = f": {found.skipped[n]}" if n in found.skipped else ""
         lines.append(f"{_short(found.candidates[n])} {finding}{figures}{why}")
     if found.out_of_budget:

@@ -190,7 +190,8 @@ def _run(
 
 def _is_explained(found: pipeline.GateResult, *, wanted: bool | None) -> bool:
     """As wanted, or if the budget leaves time for every point that is worse."""
-    points = {each.point for each in found.verdicts if each.regression}
+    measured = {each.name for each in found.gate.points}
+    points = {each.point for each in found.verdicts if each.regression} & measured
     expected = pipeline.SECONDS_A_POINT * len(points)
     return found.seconds + expected <= found.gate.spec.budget_seconds if wanted is None else wanted
 

@@ -1,4 +1,4 @@
-"""A build's identity: an engine is often a shared library, which changes while its driver stays."""
+"""A build's identity and size: an engine is often a shared library, which changes while its driver stays."""
 
 from __future__ import annotations
 
@@ -6,11 +6,18 @@ import functools
 import hashlib
 import os
 import re
+import struct
 import subprocess
 from pathlib import Path
 
 _RESOLVED = re.compile(r"=> (/.+) \(0x[0-9a-f]+\)$", re.MULTILINE)
 _RESOLVE_SECONDS = 10
+#: Libraries of the compiler and of the system's C library, which are no part of an engine.
+_RUNTIME = re.compile(r"(ld-.*|lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+|atomic))\.so(\..*)?")
+#: ELF files of 64 bits, little end first: where their table of segments is, and how they mark what is loaded.
+_ELF = b"\x7fELF\x02\x01"
+_TABLE_PLACE, _ENTRY_PLACE = 32, 54
+_LOADED = 1
 
 
 def build_sha256(binary: Path) -> str:
@@ -23,6 +30,27 @@ def build_sha256(binary: Path) -> str:
         status = path.stat()
         digest.update(_file_sha256(path, status.st_ino, status.st_size, status.st_mtime_ns))
     return digest.hexdigest()
+
+
+def build_bytes(binary: Path) -> int:
+    """Bytes of code and data that the binary and its libraries load from their files.
+
+    Debugging information is not loaded. The C and C++ runtime do not count: they are the system's. Raises
+    OSError when a file cannot be read.
+    """
+    own = (path for path in _shared_objects(binary) if not _RUNTIME.fullmatch(path.name))
+    return sum(_loaded_bytes(path) for path in (binary, *own))
+
+
+def _loaded_bytes(path: Path) -> int:
+    """The loaded segments of an ELF file (elf(5)); all bytes of another program, such as a script."""
+    content = path.read_bytes()
+    if not content.startswith(_ELF):
+        return len(content)
+    (table,) = struct.unpack_from("<Q", content, _TABLE_PLACE)
+    entry_bytes, entries = struct.unpack_from("<HH", content, _ENTRY_PLACE)
+    segments = (struct.unpack_from("<I28xQ", content, table + n * entry_bytes) for n in range(entries))
+    return sum(file_bytes for kind, file_bytes in segments if kind == _LOADED)
 
 
 def _shared_objects(binary: Path) -> tuple[Path, ...]:

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from .engine import Frozen, RunnerName
+from .metrics import BINARY_SIZE
 from .units import human_bytes
 
 AxisValue = str | int | float | bool
@@ -228,11 +229,20 @@ class ClaimSpec(Frozen):
 
 
 class GateMetric(Frozen):
-    """A metric by which a gate compares two versions; an `exact` one must be equal in every pair."""
+    """A metric by which a gate compares two versions; an `exact` one is compared pair by pair.
+
+    `margin`, a share, is the metric's own; None: the gate's, or none at all for an exact metric.
+    """
 
     metric: str
     phase: str = "run"
     exact: bool = False
+    margin: float | None = Field(default=None, gt=0, lt=1)
+
+    @property
+    def of_build(self) -> bool:
+        """Whether it is a fact of a build, which no run measures."""
+        return self.metric == BINARY_SIZE
 
 
 class GateSpec(Frozen):
@@ -241,6 +251,15 @@ class GateSpec(Frozen):
     metrics: tuple[GateMetric, ...]
     margin: float
     budget_seconds: float
+
+    @property
+    def of_runs(self) -> tuple[GateMetric, ...]:
+        """The metrics that runs measure."""
+        return tuple(each for each in self.metrics if not each.of_build)
+
+    def margin_of(self, gated: GateMetric) -> float:
+        """What is asked for: the metric's own margin; else 0 for an exact metric, the gate's for others."""
+        return gated.margin if gated.margin is not None else 0.0 if gated.exact else self.margin
 
 
 class Profile(Frozen):

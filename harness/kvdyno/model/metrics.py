@@ -18,6 +18,8 @@ from .sources import adapter_folders
 COUNTERS = "counters.txt"
 #: What the names of an engine's counters begin with.
 COUNTER_PREFIX = "engine."
+#: What gates may compare besides: bytes of code and data of a build, which no run measures.
+BINARY_SIZE = "binary.size"
 
 _STATISTICS = ("min", "mean", "p50", "p75", "p90", "p95", "p99", "p99.9", "p99.99", "max")
 _SAMPLED = (

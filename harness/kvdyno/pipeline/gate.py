@@ -116,7 +116,7 @@ def prepare_gate(project: Project, request: GateRequest, *, how: SweepSettings, 
     points = _chosen(_points(whole), request.point)
     identities = {arm.identity for each in points for arm in (each.base, each.head)}
     whole = replace(whole, runs=tuple(run for run in whole.runs if run.point.identity in identities))
-    level = FALSE_ALARMS / max(1, len(points) * sum(not each.exact for each in gate.metrics))
+    level = FALSE_ALARMS / max(1, len(points) * sum(not each.exact for each in gate.of_runs))
     level /= request.comparisons
     least = regress.values_least(level=level)
     prepared = Gate(spec=gate, arms=(base, head), whole=whole, points=points, level=level, pairs_least=least)
@@ -201,6 +201,8 @@ def _name(point: Point, experiment: Experiment) -> str:
 
 def _demand_budget(project: Project, gate: Gate, *, how: SweepSettings) -> None:
     """Raises UsageError unless the pairs that verdicts need fit into the budget."""
+    if not gate.spec.of_runs:
+        return
     least, whole = gate.pairs_least, gate.whole
     if whole.experiment.repetitions < least:
         raise UsageError(

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from kvdyno import regress
 from kvdyno.errors import HostError
+from kvdyno.host.build import build_bytes
 from kvdyno.model.experiment import GateMetric
 from kvdyno.model.noise import HostNoise
 from kvdyno.model.point import Plan
@@ -27,6 +28,7 @@ class Pairing:
         self._failures: dict[str, tuple[str, bool]] = {}
         self._values: dict[tuple[str, GateMetric], list[Pair]] = {}
         self._units: dict[GateMetric, str] = {}
+        self._builds = _verdicts_of_builds(gate)
 
     @property
     def pairs(self) -> int:
@@ -40,6 +42,8 @@ class Pairing:
 
     def next_point(self) -> GatePoint | None:
         """Points in turn until each has the pairs that a verdict needs, then by doubt."""
+        if not self._gate.spec.of_runs:
+            return None
         going = [each for each in self._gate.points if each.name not in self._failures]
         young = [each for each in going if self._pairs[each.name] < self._gate.pairs_least]
         if young:
@@ -77,7 +81,7 @@ class Pairing:
         frame = with_derived(analysis.tidy([base, head]), self._gate.whole.experiment.metrics)
         rows = frame[["run_id", "phase", "metric", "value", "unit"]].itertuples(index=False, name=None)
         found = {(run, metric, phase): (value, unit) for run, phase, metric, value, unit in rows}
-        for gated in self._gate.spec.metrics:
+        for gated in self._gate.spec.of_runs:
             before, after = (found.get((each.run_id, gated.metric, gated.phase)) for each in (base, head))
             if before or after:
                 pairs = self._values.setdefault((point.name, gated), [])
@@ -86,43 +90,64 @@ class Pairing:
                 self._units[gated] = before[1]
 
     def verdicts(self) -> tuple[Verdict, ...]:
-        """A verdict for each metric that a point's runs have, in the order of points and metrics.
+        """A verdict for each metric that a point's runs have, in the order of points and metrics; then the
+        builds'.
 
         A metric that no run has is undecided once, or a suite would pass whatever happens to it.
         """
         found = [verdict for point in self._gate.points for verdict in self._verdicts_of(point)]
         named = {(each.metric, each.phase) for each in found}
-        for gated in self._gate.spec.metrics if self._gate.points else ():
+        for gated in self._gate.spec.of_runs if self._gate.points else ():
             if (gated.metric, gated.phase) not in named:
-                judged = regress.judge([], unit="", margin=self._gate.spec.margin, level=self._gate.level)
+                margin = self._gate.spec.margin_of(gated)
+                judged = regress.judge([], unit="", margin=margin, level=self._gate.level)
                 found.append(Verdict("every point", gated.metric, gated.phase, "", judged))
-        return tuple(found)
+        return (*found, *self._builds)
 
     def _verdicts_of(self, point: GatePoint) -> list[Verdict]:
         failure, head_fails = self._failures.get(point.name, ("", False))
         verdicts = []
-        for gated in self._gate.spec.metrics:
+        for gated in self._gate.spec.of_runs:
             pairs = self._values.get((point.name, gated))
             if pairs is None and self._pairs[point.name] and not failure:
                 continue  # its mix has no such operation
             unit = self._units.get(gated, "")
-            margin = self._margin(point, gated.metric)
+            margin = self._margin(point, gated)
             judged = regress.judge(
                 pairs or [], unit=unit, margin=margin, level=self._gate.level, exact=gated.exact
             )
             verdicts.append(Verdict(point.name, gated.metric, gated.phase, unit, judged, failure, head_fails))
         return verdicts
 
-    def _margin(self, point: GatePoint, metric: str) -> float:
-        """The margin that was asked for, or this host's noise if that is more."""
+    def _margin(self, point: GatePoint, gated: GateMetric) -> float:
+        """The margin that was asked for, or this host's noise if that is more; exact metrics have none."""
+        asked = self._gate.spec.margin_of(gated)
+        if gated.exact:
+            return asked
         noise = regress.noise_share(
             self.noise,
             engine=point.base.engine.name,
-            metric=metric,
+            metric=gated.metric,
             workload=point.base.axes.get("workload"),
             loads=self._gate.whole.experiment.loads,
         )
-        return max(self._gate.spec.margin, noise or 0.0)
+        return max(asked, noise or 0.0)
+
+
+def _verdicts_of_builds(gate: Gate) -> tuple[Verdict, ...]:
+    """Verdicts on what no run measures: the sizes of both arms' builds, once for all points."""
+    gated = [each for each in gate.spec.metrics if each.of_build]
+    if not gated or not gate.points:
+        return ()
+    first = gate.points[0]
+    sizes = Pair(*(float(build_bytes(arm.engine.binary)) for arm in (first.base, first.head)))
+    judged = [
+        regress.judge([sizes], unit="byte", margin=gate.spec.margin_of(each), level=gate.level, exact=True)
+        for each in gated
+    ]
+    return tuple(
+        Verdict("build", each.metric, "", "byte", found) for each, found in zip(gated, judged, strict=True)
+    )
 
 
 def _demand_same_host(records: Iterable[Record]) -> None:

@@ -18,6 +18,7 @@ from kvdyno.plan import estimate
 from kvdyno.regress import Verdict
 from kvdyno.runner import host_id
 
+from .aside import LeftAside, left_aside
 from .gate import Gate
 from .noise import host_noise
 from .pairing import Pairing
@@ -30,7 +31,8 @@ class GateResult:
     """What a gate found. `pairs` counts all that verdicts rest on, `measured` the runs that were made now.
 
     `stopped` is why it ended: "decided", "budget" or "pairs" (the suite's most). `records` are in the plan's
-    order. `noise_known`: whether a self-test has measured this host's noise.
+    order. `noise_known`: whether a self-test has measured this host's noise. `left_aside` are stored pairs
+    that do not count.
     """
 
     gate: Gate
@@ -41,6 +43,7 @@ class GateResult:
     seconds: float
     stopped: str
     noise_known: bool
+    left_aside: tuple[LeftAside, ...] = ()
 
     @property
     def plan(self) -> Plan:
@@ -83,13 +86,15 @@ def run_gate(
         pairing.add(point, done.records)
     if stopped == "decided" and any(each.undecided and not each.failure for each in pairing.verdicts()):
         stopped = "pairs"
+    records = pairing.records()
     return GateResult(
         gate=gate,
         verdicts=pairing.verdicts(),
-        records=pairing.records(),
+        records=records,
         pairs=pairing.pairs,
         measured=measured,
         seconds=clock() - begun,
         stopped=stopped,
         noise_known=pairing.noise is not None,
+        left_aside=left_aside(project, gate.whole, how=how, used=records) if gate.points else (),
     )

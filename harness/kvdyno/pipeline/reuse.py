@@ -31,6 +31,38 @@ class SweepSettings:
 
 
 @dataclass(frozen=True)
+class Conditions:
+    """What holds now, and must have held for a record that is not measured again."""
+
+    host_id: str
+    capped: bool
+    cpus: str
+    facts: Mapping[str, object]
+
+    @classmethod
+    def here(cls, project: Project, *, how: SweepSettings) -> Conditions:
+        """This machine's, as it is now."""
+        return cls(
+            host_id=host_id(),
+            capped=not how.uncapped,
+            cpus=",".join(map(str, sorted(how.cpus or os.sched_getaffinity(0)))),
+            facts={**Surveyor(project).survey().facts, **how.frequency.facts},
+        )
+
+    def difference(self, record: Record) -> str:
+        """The first thing that was different for the record; "" if nothing was."""
+        if record.environment.host_id != self.host_id:
+            return "another host"
+        if record.runner.capped != self.capped:
+            return "capped" if record.runner.capped else "uncapped"
+        if record.runner.cpus != self.cpus:
+            return f"CPUs {record.runner.cpus}, now {self.cpus}"
+        then = record.environment.facts
+        names = (name for name in LASTING_FACTS if then.get(name) != self.facts.get(name))
+        return next((f"{name} {then.get(name)}, now {self.facts.get(name)}" for name in names), "")
+
+
+@dataclass(frozen=True)
 class Reuse:
     """What need not be measured again: `records` by run name.
 
@@ -88,15 +120,12 @@ def look_up(project: Project, whole: Plan, *, how: SweepSettings) -> Reuse:
     """
     if how.force:
         return Reuse({}, ())
-    facts = {**Surveyor(project).survey().facts, **how.frequency.facts}
-    cpus = ",".join(map(str, sorted(how.cpus or os.sched_getaffinity(0))))
+    now = Conditions.here(project, how=how)
     identities = {point.identity for point in whole.points}
     fitting = (
         record
-        for record in RunStore(project.runs).records(identities=identities, host_id=host_id())
-        if record.runner.capped != how.uncapped
-        and record.runner.cpus == cpus
-        and all(record.environment.facts.get(name) == facts.get(name) for name in LASTING_FACTS)
+        for record in RunStore(project.runs).records(identities=identities, host_id=now.host_id)
+        if not now.difference(record)
     )
     candidates = _by_run(whole, fitting)
     found: dict[str, Record] = {}
@@ -152,7 +181,7 @@ def _of_one_sweep(
         {
             (r.sweep_id, r.environment.host_id): r
             for r in candidates.get(run.name, ())
-            if _conclusive(r, run.point)
+            if is_conclusive(r, run.point)
         }
         for run in block
     ]
@@ -166,19 +195,19 @@ def _of_one_sweep(
 
 def _best(records: Sequence[Record], point: Point) -> Record:
     """The latest, but a conclusive one if any."""
-    conclusive = [record for record in records if _conclusive(record, point)]
+    conclusive = [record for record in records if is_conclusive(record, point)]
     return (conclusive or records)[-1]
 
 
 def _has_conclusive(run: Run, candidates: Mapping[str, Sequence[Record]]) -> bool:
-    return any(_conclusive(record, run.point) for record in candidates.get(run.name, ()))
+    return any(is_conclusive(record, run.point) for record in candidates.get(run.name, ()))
 
 
 def _in_plan_order(whole: Plan, found: Mapping[str, Record]) -> Mapping[str, Record]:
     return {run.name: found[run.name] for run in whole.runs if run.name in found}
 
 
-def _conclusive(record: Record, point: Point) -> bool:
+def is_conclusive(record: Record, point: Point) -> bool:
     """Whether the run itself is to blame for its end, and would end so again."""
     if record.failure and record.failure.inherited:
         return False

@@ -7,7 +7,8 @@ may look after every pair:
 - it lies inside the margin: the same;
 - otherwise: undecided.
 
-A metric that is exact, such as a count of keys that were not found, has no spread: every pair must be equal.
+A metric that is exact, such as a count of keys that were not found, has no spread: the first pair that
+differs by more than the margin decides, and without a margin every pair must be equal.
 """
 
 from __future__ import annotations
@@ -37,9 +38,10 @@ class Judgement:
     """What the pairs of one metric show at one point.
 
     `log` is the interval of the mean logarithm of head over base; None where a value has no logarithm, and
-    for exact metrics. `margin` is a share. `visible` is the smallest mean change, as a share, that so many
-    pairs of this spread would have called; inf without an interval. `worse` is whether head is worse than
-    base by more than the margin. `why` explains what is undecided for another reason than its interval.
+    without ends for exact metrics. `margin` is a share. `visible` is the smallest mean change, as a share,
+    that so many pairs of this spread would have called; inf without an interval. `worse` is whether head is
+    worse than base by more than the margin. `why` explains what is undecided for another reason than its
+    interval.
     """
 
     call: Call
@@ -60,7 +62,7 @@ class Judgement:
 def judge(pairs: Sequence[Pair], *, unit: str, margin: float, level: float, exact: bool = False) -> Judgement:
     """The verdict on one metric. `level` is its share of the suite's false alarms, `margin` a share."""
     if exact:
-        return _exactly(pairs, unit=unit)
+        return _exactly(pairs, unit=unit, margin=margin)
     if any(pair.base <= 0 or pair.head <= 0 for pair in pairs):
         return _without_ratio(pairs, margin=margin)
     if not pairs:
@@ -78,18 +80,27 @@ def judge(pairs: Sequence[Pair], *, unit: str, margin: float, level: float, exac
     return Judgement(call, log.n, margin, log, visible, worse=worse)
 
 
-def _exactly(pairs: Sequence[Pair], *, unit: str) -> Judgement:
-    """Equal in every pair, or changed; undecided if head is above base here and below it there."""
-    signs = {math.copysign(1, pair.head - pair.base) for pair in pairs if pair.head != pair.base}
+def _exactly(pairs: Sequence[Pair], *, unit: str, margin: float) -> Judgement:
+    """The same in every pair, or changed; undecided if head is above base here and below it there."""
+    signs = {math.copysign(1, pair.head - pair.base) for pair in pairs if _differs(pair, margin=margin)}
     n = len(pairs)
     if not pairs or len(signs) == 2:
         why = "differs in both directions: it is not exact here" if pairs else "no pair has it"
-        return Judgement("undecided", n, 0.0, None, math.inf, worse=False, exact=True, why=why)
+        return Judgement("undecided", n, margin, None, math.inf, worse=False, exact=True, why=why)
+    positive = all(pair.base > 0 and pair.head > 0 for pair in pairs)
+    mean = math.fsum(math.log(pair.head / pair.base) for pair in pairs) / n if positive else 0.0
+    log = Interval(n, mean, math.inf) if positive else None
     if not signs:
-        return Judgement("same", n, 0.0, None, 0.0, worse=False, exact=True)
+        return Judgement("same", n, margin, log, margin, worse=False, exact=True)
     higher = signs == {1.0}
     call = direction(higher, unit=unit)
-    return Judgement(call, n, 0.0, None, 0.0, worse=higher != more_is_better(unit), exact=True)
+    return Judgement(call, n, margin, log, margin, worse=higher != more_is_better(unit), exact=True)
+
+
+def _differs(pair: Pair, *, margin: float) -> bool:
+    """Whether the larger value exceeds the smaller one by more than the margin. 0 differs from all else."""
+    low, high = sorted((pair.base, pair.head))
+    return high > low * (1 + margin)
 
 
 def _without_ratio(pairs: Sequence[Pair], *, margin: float) -> Judgement:

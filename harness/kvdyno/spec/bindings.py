@@ -265,8 +265,11 @@ class _Checker:
             )
 
     def gated(self, gated: GateMetric, place: Place) -> None:
-        self._metric(gated.metric, (*place, "metric"))
-        self._phase(gated.phase, (*place, "phase"))
+        if not gated.of_build:
+            self._metric(gated.metric, (*place, "metric"))
+            self._phase(gated.phase, (*place, "phase"))
+        elif "phase" in gated.model_fields_set:
+            self._mistakes.add((*place, "phase"), f"{gated.metric}: expected no phase, no run measures it")
 
     def label(self, label: str | None, place: Place) -> None:
         if label is not None and label not in self._words.labels:

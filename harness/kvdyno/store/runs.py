@@ -91,14 +91,19 @@ class RunStore:
             raise _cannot_write(failure, path) from failure
 
     def records(
-        self, *, identities: Collection[str] | None = None, host_id: str | None = None
+        self,
+        *,
+        identities: Collection[str] | None = None,
+        slugs: Collection[str] = (),
+        host_id: str | None = None,
     ) -> Iterator[Record]:
         """Readable records in order of start, of these points and this host if given.
 
-        What cannot be read is in `corrupt_records`.
+        With `identities`, `slugs` adds the points that were called so. What cannot be read is in
+        `corrupt_records`.
         """
-        for record in self.read(identities=identities)[0]:
-            wanted = identities is None or record.point.identity in identities
+        for record in self.read(identities=identities, slugs=slugs)[0]:
+            wanted = identities is None or record.point.identity in identities or record.point.slug in slugs
             if wanted and host_id in (None, record.environment.host_id):
                 yield record
 
@@ -107,13 +112,13 @@ class RunStore:
         return self.read(identities=identities)[1]
 
     def read(
-        self, *, identities: Collection[str] | None = None
+        self, *, identities: Collection[str] | None = None, slugs: Collection[str] = ()
     ) -> tuple[tuple[Record, ...], tuple[CorruptRecord, ...]]:
         """Readable records in order of start, and those that cannot be read.
 
-        Identities, if given, leave out most points, not all that begin alike.
+        Identities, if given, leave out most points, not all that begin alike; `slugs` are as in `records`.
         """
-        found = [read_record(path) for path in self._paths(identities)]
+        found = [read_record(path) for path in self._paths(identities, slugs)]
         readable = sorted((r for r in found if isinstance(r, Record)), key=lambda r: (r.started_at, r.run_id))
         return tuple(readable), tuple(r for r in found if isinstance(r, CorruptRecord))
 
@@ -147,14 +152,16 @@ class RunStore:
                 raise _cannot_write(failure, run_dir) from failure
         return abandoned
 
-    def _paths(self, identities: Collection[str] | None) -> Iterator[Path]:
-        """The files of all records, in a fixed order; if identities are given, at least of these points."""
+    def _paths(self, identities: Collection[str] | None, slugs: Collection[str] = ()) -> Iterator[Path]:
+        """The files of all records, in a fixed order; if identities are given, at least of these points, and
+        of those that were called so."""
         if identities is None:
             yield from sorted(self.root.glob(f"*/*/{RECORD}"))
             return
         starts = {identity[:_IDENTITY_DIGITS] for identity in identities}
         for folder in sorted(self.root.glob("*-*")):
-            if folder.name[-_IDENTITY_DIGITS:] in starts:
+            slug, start = folder.name[: -_IDENTITY_DIGITS - 1], folder.name[-_IDENTITY_DIGITS:]
+            if start in starts or slug in slugs:
                 yield from sorted(folder.glob(f"*/{RECORD}"))
 
 

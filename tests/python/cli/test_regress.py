@@ -12,7 +12,9 @@ from xml.etree import ElementTree
 import pytest
 from fakes.paced import SUITE, build_paced
 
+from kvdyno import builds
 from kvdyno.model.noise import HostNoise, TwinNoise
+from kvdyno.model.project import Project
 from kvdyno.model.record import Environment
 from kvdyno.runner import Surveyor, host_id
 
@@ -199,7 +201,7 @@ def test_a_host_that_changes_ends_the_gate(gate: Checkout, monkeypatch: pytest.M
     assert "cpu.governor changed during the gate: expected performance, found powersave" in message
 
 
-def test_pairs_of_another_kernel_are_kept_apart(gate: Checkout) -> None:
+def test_pairs_of_another_kernel_are_kept_apart(gate: Checkout, tmp_path: Path) -> None:
     first = regress(gate, "paced", "paced:rate=800", "--json")
     assert first.status == 1, first.err
     for path in gate.records():
@@ -207,9 +209,138 @@ def test_pairs_of_another_kernel_are_kept_apart(gate: Checkout) -> None:
         record["environment"]["facts"]["os.kernel"] = "Linux 5.4.0"
         path.write_text(json.dumps(record))
     before = {path: path.read_bytes() for path in gate.records()}
-    again = regress(gate, "paced", "paced:rate=800", "--json")
+    comment = tmp_path / "gate.md"
+    again = regress(gate, "paced", "paced:rate=800", "--json", "--markdown", str(comment))
     assert (again.status, again.json["pairs"], again.json["runs_measured"]) == (1, 4, 8), again.err
     assert {path: path.read_bytes() for path in before} == before, "what was stored stays"
+    (aside,) = again.json["left_aside"]
+    assert aside["pairs"] == 4
+    assert aside["why"].startswith("os.kernel Linux 5.4.0, now ")
+    assert "4 stored pairs left aside: os.kernel Linux 5.4.0, now" in comment.read_text()
+    text = regress(gate, "paced", "paced:rate=800")
+    assert "4 stored pairs left aside: os.kernel Linux 5.4.0, now" in text.out
+
+
+def test_pairs_of_another_build_host_or_other_cpus_are_left_aside_and_counted(gate: Checkout) -> None:
+    first = regress(gate, "paced", "paced:rate=800", "--json")
+    assert (first.json["pairs"], first.json["left_aside"]) == (4, [])
+    both = "another build of paced and paced-rate-800"
+    before = set(gate.records())
+    build_paced(gate.binaries, form="2")
+    rebuilt = regress(gate, "paced", "paced:rate=800", "--json")
+    assert rebuilt.json["runs_measured"] == 8
+    assert rebuilt.json["left_aside"] == [{"pairs": 4, "why": both}]
+    by_repetition: dict[int, list[Path]] = {}
+    for path in set(gate.records()) - before:
+        if ".load-" not in str(path):
+            by_repetition.setdefault(json.loads(path.read_text())["repetition"], []).append(path)
+    for path in by_repetition[1]:
+        alter(path, "environment", host_id="0" * 16)
+    for path in by_repetition[2]:
+        alter(path, "runner", cpus="77")
+    again = regress(gate, "paced", "paced:rate=800", "--json")
+    assert again.json["runs_measured"] == 4, "both runs of two pairs"
+    cpus = next(each["why"] for each in again.json["left_aside"] if "CPUs" in each["why"])
+    assert cpus.startswith("CPUs 77, now ")
+    assert {each["why"]: each["pairs"] for each in again.json["left_aside"]} == {
+        both: 4,
+        "another host": 1,
+        cpus: 1,
+    }
+    other = regress(gate, "paced", "paced:rate=700", "--json")
+    assert other.json["left_aside"] == [], "another gate's pairs are none of this one's"
+
+
+def alter(path: Path, section: str, **changes: str) -> None:
+    record = json.loads(path.read_text())
+    record[section].update(changes)
+    path.write_text(json.dumps(record))
+
+
+def test_builds_that_cannot_open_each_others_stores_load_their_own(gate: Checkout) -> None:
+    """Two source trees whose drivers are built already, as a gate before this one left them."""
+    here = Project.find(start=gate.root)
+    for form in ("1", "2"):
+        tree = gate.root / f"form-{form}"
+        adapter = tree / "engines" / "adapters" / "paced"
+        adapter.mkdir(parents=True)
+        (adapter / "packages.txt").write_text("")
+        (adapter / "CMakeLists.txt").write_text(f"# form {form}\n")
+        (tree / "CMakeLists.txt").write_text("project(tree)\n")
+        (tree / "containers").mkdir()
+        (tree / "containers" / "Dockerfile").write_text("FROM scratch\n")
+        built = gate.root / ".kvdyno/engines/revisions" / f"paced-{builds.tree_key(here, tree, 'paced')}"
+        for folder in ("bin", "adapters/paced"):
+            (built / folder).mkdir(parents=True)
+        build_paced(built / "bin", form=form)
+    answer = regress(gate, "./form-1", "./form-2", "--json")
+    assert answer.status == 0, answer.err + answer.out
+    assert not answer.json["shared_snapshots"]
+    assert (answer.json["pairs"], verdict(answer, "throughput")["failure"]) == (4, None)
+    text = regress(gate, "./form-1", "./form-2")
+    assert "both arms started from stores that each loaded itself" in text.out
+
+
+SIZES = """\
+title: Sizes
+engines: [memory]
+grid:
+  workload: [c]
+  dataset: [256MiB]
+cap: 2GiB
+repetitions: 12
+gate:
+  metrics: [{metric: binary.size, margin: 0.02}]
+  margin: 0.05
+  budget: 1s
+"""
+
+
+def test_a_build_that_grew_is_a_regression_and_needs_no_run(gate: Checkout, tmp_path: Path) -> None:
+    """Two real engines: memory's driver is about 3 % larger than noop's."""
+    gate.experiment("regress/one", SIZES)
+    junit, markdown = tmp_path / "gate.xml", tmp_path / "gate.md"
+    files = ("--junit", str(junit), "--markdown", str(markdown))
+    grown = regress(gate, "noop", "memory", "--json", *files)
+    assert grown.status == 1, grown.err
+    found = verdict(grown, "binary.size")
+    assert (found["point"], found["phase"], found["unit"], found["verdict"]) == (
+        "build",
+        "",
+        "byte",
+        "higher",
+    )
+    assert (found["exact"], found["margin"], found["low"]) == (True, 0.02, None)
+    assert 1.02 < found["ratio"] < 1.05
+    assert (grown.json["runs_measured"], grown.json["why"], grown.json["report"]) == (0, [], None)
+    assert not gate.records()
+    assert "| ❌ | build | binary.size | 1.0" in markdown.read_text()
+    (case,) = ElementTree.fromstring(junit.read_text()).iter("testcase")
+    assert (case.get("classname"), case.get("name"), case[0].tag) == ("build", "binary.size", "failure")
+    shrunk = regress(gate, "memory", "noop")
+    assert shrunk.status == 0, shrunk.err
+    assert "margin 5%, of binary.size 2%" in shrunk.out
+    gate.experiment("regress/one", SIZES.replace("{metric: binary.size, margin: 0.02}", "binary.size"))
+    assert regress(gate, "noop", "memory").status == 0, "the gate's margin is 5 %"
+    assert regress(gate, "noop", "memory", "--margin", "1%").status == 1
+    gate.experiment("regress/one", SIZES.replace("margin: 0.02", "exact: true"))
+    strict = regress(gate, "noop", "memory", "--json")
+    assert (strict.status, verdict(strict, "binary.size")["margin"]) == (1, 0)
+
+
+def test_a_builds_size_stands_beside_what_runs_measure(gate: Checkout) -> None:
+    gate.experiment("regress/one", SUITE.replace("exact: true}]", "exact: true}, binary.size]"))
+    answer = regress(gate, "paced", "paced:rate=800", "--json")
+    assert answer.status == 1, answer.err
+    assert [each["metric"] for each in answer.json["verdicts"]] == [
+        *("throughput", "read.not_found", "binary.size")
+    ]
+    assert verdict(answer, "binary.size")["ratio"] == 1
+    gate.experiment(
+        "regress/odd", SUITE.replace("exact: true}]", "exact: true}, {metric: binary.size, phase: run}]")
+    )
+    message = refused(gate.kvdyno("regress", "memory", "noop", "--suite", "odd", "--uncapped"))
+    assert "binary.size: expected no phase" in message
 
 
 def refused(answer: Answer) -> str:

@@ -33,8 +33,13 @@ if sys.argv[1:] == ["--describe"]:
     print({description!r})
     sys.exit()
 flags, properties = fake_driver.arguments()
+store = Path(properties["data.dir"])
 if "-load" in flags:
-    fake_driver.load(Path(properties["data.dir"]))
+    fake_driver.load(store)
+    (store / "FORMAT").write_text({form!r})
+elif (found := (store / "FORMAT").read_text()) != {form!r}:
+    message = f"open FORMAT: expected {form}, found {{found}}"
+    fake_driver.fail(properties, 2, word="corruption", message=message)
 if properties.get("paced.fails") == "true" and "-run" in flags:
     fake_driver.fail(properties, 3, word="corruption", message="key 7: expected stamp 1, found 2")
 document = fake_driver.outcome(["load", "settle"] if "-load" in flags else ["measure", "drain"])
@@ -64,11 +69,12 @@ gate:
 """
 
 
-def build_paced(binaries: Path) -> Path:
-    """The binary kvdyno-paced in `binaries`."""
+def build_paced(binaries: Path, *, form: str = "1") -> Path:
+    """The binary kvdyno-paced in `binaries`, which opens stores of its own form alone."""
     description = describe(NAME, options=_OPTIONS, properties=_PROPERTIES)
     text = json.dumps(description.model_dump(mode="json", exclude_none=True))
     path = binaries / f"kvdyno-{NAME}"
-    path.write_text(_SCRIPT.format(python=sys.executable, folder=str(_FOLDER), description=text))
+    words = {"python": sys.executable, "folder": str(_FOLDER), "description": text, "form": form}
+    path.write_text(_SCRIPT.format(**words))
     path.chmod(0o755)
     return path

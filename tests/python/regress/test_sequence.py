@@ -118,7 +118,7 @@ def test_the_smallest_visible_change_lies_beyond_the_margin() -> None:
 
 def test_exact_metrics_are_equal_or_changed() -> None:
     def exactly(*pairs: tuple[float, float]) -> Judgement:
-        return judge([Pair(*each) for each in pairs], unit="op", margin=0.5, level=0.01, exact=True)
+        return judge([Pair(*each) for each in pairs], unit="op", margin=0, level=0.01, exact=True)
 
     assert exactly((0, 0), (7, 7)).call == "same"
     lost = exactly((0, 1), (7, 7))
@@ -127,6 +127,25 @@ def test_exact_metrics_are_equal_or_changed() -> None:
     assert (found.call, found.worse) == ("lower", False)
     assert "not exact here" in exactly((1, 2), (2, 1)).why
     assert exactly().why == "no pair has it"
+
+
+def test_an_exact_metric_may_differ_by_its_margin() -> None:
+    def sized(*pairs: tuple[float, float], margin: float = 0.05) -> Judgement:
+        return judge([Pair(*each) for each in pairs], unit="byte", margin=margin, level=0.01, exact=True)
+
+    for size in (10_001, 9_999, 10_500):
+        assert sized((10_000, size)).call == "same"
+    grown = sized((10_000, 10_501))
+    assert (grown.call, grown.worse, grown.margin) == ("higher", True, 0.05)
+    assert grown.log is not None
+    assert math.exp(grown.log.mean) == pytest.approx(1.0501)
+    assert math.isinf(grown.log.half), "one pair of exact values has no interval"
+    shrunk = sized((10_000, 9_000))
+    assert (shrunk.call, shrunk.worse) == ("lower", False)
+    assert sized((10_000, 10_001), margin=0).call == "higher"
+    assert sized((0, 1)).call == "higher", "nothing has a share of 0"
+    assert sized((100, 101), (101, 100)).call == "same", "both ways, but within the margin"
+    assert "not exact here" in sized((100, 120), (120, 100)).why
 
 
 def test_zeros_have_no_ratio_and_are_no_reason_to_measure_on() -> None:

@@ -90,6 +90,7 @@ def document(
         "seconds": found.seconds,
         "stopped": found.stopped,
         "noise_known": found.noise_known,
+        "left_aside": [{"pairs": each.pairs, "why": each.why} for each in found.left_aside],
         "verdicts": [_row(each) for each in changed_first(found.verdicts)],
         "why": why.document(reasons),
         "report": report,
@@ -192,11 +193,11 @@ def _notes(found: pipeline.GateResult) -> Iterator[str]:
     if not found.gate.points:
         return
     shared = "copies of the same stores" if found.gate.shares_snapshots else "stores that each loaded itself"
-    yield f"both arms started from {shared}"
-    asked = found.gate.spec.margin
-    margins = [each for each in found.verdicts if each.judged.margin > asked]
-    listed = ", ".join(f"{each.point} {each.metric} {_percent(each.judged.margin)}" for each in margins)
-    yield f"margin {_percent(asked)}" + (f"; this host's noise makes it {listed}" if listed else "")
+    if found.gate.spec.of_runs:
+        yield f"both arms started from {shared}"
+    for aside in found.left_aside:
+        yield f"{counted(aside.pairs, 'stored pair')} left aside: {aside.why}"
+    yield _margins(found)
     if not found.noise_known:
         yield "this host's noise is not known: run `kvdyno selftest` once, on a quiet machine"
     failures = {each.point: each.failure for each in found.verdicts if each.failure}
@@ -206,10 +207,24 @@ def _notes(found: pipeline.GateResult) -> Iterator[str]:
             yield f"{each.point} {each.metric}: {each.judged.why}"
 
 
+def _margins(found: pipeline.GateResult) -> str:
+    """The gate's margin, those that metrics have of their own, and those that noise made larger."""
+    spec = found.gate.spec
+    asked = {(each.metric, each.phase): spec.margin_of(each) for each in spec.of_runs}
+    noisy = [
+        f"{each.point} {each.metric} {_percent(each.judged.margin)}"
+        for each in found.verdicts
+        if each.judged.margin > asked.get((each.metric, each.phase), each.judged.margin)
+    ]
+    own = [f"of {each.metric} {_percent(each.margin)}" for each in spec.metrics if each.margin is not None]
+    text = ", ".join([f"margin {_percent(spec.margin)}", *own])
+    return text + (f"; this host's noise makes it {', '.join(noisy)}" if noisy else "")
+
+
 def _word(verdict: Verdict) -> str:
     if verdict.failure:
         return verdict.failure
-    if verdict.judged.exact and verdict.judged.call == "same":
+    if verdict.judged.exact and not verdict.judged.margin and verdict.judged.call == "same":
         return "equal"
     return verdict.judged.call
 
@@ -233,6 +248,12 @@ def interval(verdict: Verdict) -> str:
     if log is None or math.isinf(log.half):
         return ""
     return f"{math.exp(log.low):.3f}–{math.exp(log.high):.3f}"
+
+
+def figures(verdict: Verdict) -> str:
+    """The ratio, and its interval if there is one."""
+    around = interval(verdict)
+    return ratio(verdict) + (f" ({around})" if around else "")
 
 
 def _visible(verdict: Verdict) -> str:
