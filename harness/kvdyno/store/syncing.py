@@ -31,8 +31,8 @@ def bring(source: Path, *, target: Path, sender: str) -> Synced:
 
     `sender` names who brings them, as for `deliver`. A record that cannot be read here, whose folder has
     another run's name or lacks one of its files, or whose id another run has here, is refused, and so is a
-    sweep. Raises UsageError if `source` is no results folder; StoreError if `target` cannot be written, having
-    kept whole runs only: the same call again goes on.
+    sweep. Raises UsageError if `source` is no results folder; StoreError if `target` cannot be written,
+    having kept whole runs only: the same call again goes on.
     """
     if not (source / "runs").is_dir():
         raise UsageError(

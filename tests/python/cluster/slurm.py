@@ -2,8 +2,8 @@
 
 Hosts share the kernel and its clock. Each has its own processes, machine id, lock folder, cgroups and data
 folder, so the harness takes them for different machines, and killing one kills all that runs on it, as a
-power cut would. A host may show another kernel's release where the harness reads it, and the clock of its jobs
-may be ahead or behind.
+power cut would. A host may show another kernel's release where the harness reads it, and the clock of its
+jobs may be ahead or behind.
 """
 
 from __future__ import annotations
