@@ -292,7 +292,7 @@ def running(folder: Path, *, data: Path) -> Iterator[TestCluster]:
         cluster.stop()
 
 
-def wait_for(condition: Callable[[], bool], what: str, *, seconds: float = 40) -> None:
+def wait_for(condition: Callable[[], bool], what: str, *, seconds: float = 180) -> None:
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, f"{what} did not come in {seconds:g} s"
