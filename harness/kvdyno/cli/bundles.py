@@ -1,4 +1,4 @@
-"""Commands that carry results to another machine: export, import."""
+"""Commands that carry results to another machine: export, import, sync."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from kvdyno import pipeline
-from kvdyno.errors import UsageError
+from kvdyno.errors import StoreError, UsageError
 from kvdyno.model.units import human_bytes
 
 from .again import commands_again
@@ -27,7 +27,7 @@ from .app import (
     print_json,
     project,
 )
-from .pages.shapes import counted
+from .pages.shapes import counted, harmless
 
 
 @app.command(name="export", rich_help_panel="Look")
@@ -104,3 +104,36 @@ def import_(
         f"kvdyno report {found.experiment} --profile {found.profile} --builds-of {found.sweeps[-1]}",
         soft_wrap=True,
     )
+
+
+@app.command(rich_help_panel="Look")
+def sync(
+    source: Annotated[
+        Path,
+        typer.Argument(metavar="SOURCE", help="A results folder of another machine.", show_default=False),
+    ],
+    results: ResultsOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Bring the records and sweeps of another results folder into this one.
+
+    What is here stays, and nothing is brought twice. A record that cannot be read, lacks a file, or has the
+    id of another run is refused and named; the exit status is 7 then. It may be called while SOURCE is
+    measured, and again: it brings what is new.
+
+    Example: `kvdyno sync /mnt/lab/results`
+    """
+    done = pipeline.sync(project(results=results), source)
+    for each in done.refused:
+        error_console.print(f"refused: {harmless(str(each))}", soft_wrap=True)
+    if json:
+        refused = [{"path": str(each.path), "reason": each.reason} for each in done.refused]
+        print_json({"new": done.new, "same": done.same, "refused": refused})
+    else:
+        console.print(f"{counted(done.new, 'run')} new, {done.same} the same, {len(done.refused)} refused")
+    if done.refused:
+        raise StoreError(
+            f"{len(done.refused)} of its files were refused",
+            where=str(source),
+            remedy="see the reasons above; all others are here",
+        )

@@ -9,7 +9,7 @@ from kvdyno.runner import Frequency
 from .advice import Advice, PointAdvice, advise
 from .arms import Arm
 from .bisection import Bisection, bisect, candidates_between
-from .bundles import Imported, export_bundle, import_bundle
+from .bundles import Imported, export_bundle, import_bundle, sync
 from .committed import derive, documents, origins
 from .conclusions import (
     analyse,
@@ -118,6 +118,7 @@ __all__ = [
     "stored",
     "summarise",
     "sweep",
+    "sync",
     "write_claims",
     "write_history",
     "write_paper",

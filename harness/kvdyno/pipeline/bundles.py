@@ -1,14 +1,16 @@
-"""Export and import: an experiment's records in one file, for another machine."""
+"""Records for another machine: an experiment's in one file (export, import), a whole folder's (sync)."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from kvdyno.model.bundle import Bundle
 from kvdyno.model.project import Project
-from kvdyno.store import RunStore, bundled, take_bundle, write_bundle
+from kvdyno.runner import host_id
+from kvdyno.store import RunStore, Synced, bring, bundled, make_folder, take_bundle, write_bundle
 
 from .recorded import Recorded
 
@@ -66,6 +68,12 @@ def import_bundle(project: Project, path: Path) -> Imported:
         name.removeprefix("sources/") for name, file in theirs.items() if here.get(name) != file
     )
     return Imported(bundle, new, differing)
+
+
+def sync(project: Project, source: Path) -> Synced:
+    """Bring the records and sweeps of the results folder `source` here. Raises what `bring` does."""
+    make_folder(project.runs)
+    return bring(source.resolve(), target=project.results, sender=f"{host_id()}-{os.getpid()}")
 
 
 def _sources(project: Project, experiment: Path) -> Iterator[tuple[str, Path]]:

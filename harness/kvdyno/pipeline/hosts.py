@@ -37,6 +37,8 @@ _JOBS_MAX = 1000
 _POLL_SECONDS = 2.0
 #: A job may take this many times what is expected of it, and so many minutes more.
 _SLACK, _SLACK_MINUTES = 3, 60
+#: With less than this left, a disk is full: a run's files may not fit.
+_ROOM_BYTES = 4 << 20
 
 
 @dataclass(frozen=True)
@@ -102,12 +104,7 @@ def run_over_hosts(
         _wait(project, found, cluster, watcher)
     records = chosen(whole, _submitted_records(project, whole, how=how, only=only))
     if missing := [run.name for run in whole.runs if run.name not in records]:
-        raise HostError(
-            f"{len(missing)} of {len(whole.runs)} runs have no record, among them {missing[0]}: "
-            "their jobs ended or were lost",
-            where=str(_folder(project)),
-            remedy="see the jobs' output there; the same command again submits what is missing",
-        )
+        raise _lacking(project, f"{len(missing)} of {len(whole.runs)} runs have no record", missing[0])
     ordered = tuple(records[run.name] for run in whole.runs)
     measured = sum(run.name not in reused for run in whole.runs)
     return SweepResult(plan=whole, records=ordered, measured=measured, reused=len(whole.runs) - measured)
@@ -307,6 +304,22 @@ def _wait(project: Project, submitted: Sweep, cluster: Cluster, watcher: Watcher
             f"stopped waiting for sweep {submitted.sweep_id}; its jobs go on",
             remedy="`kvdyno status` shows them, `kvdyno cancel` ends them, the same command waits again",
         ) from None
+
+
+def _lacking(project: Project, what: str, first: str) -> HostError:
+    """Jobs on a full disk cannot even write why they failed."""
+    if shutil.disk_usage(project.results).free < _ROOM_BYTES:
+        return HostError(
+            f"{what}, among them {first}: the disk that the hosts share is full",
+            where=str(project.results),
+            remedy="free some space; the same command again submits what is missing, and jobs first "
+            "deliver the runs that wait on their hosts",
+        )
+    return HostError(
+        f"{what}, among them {first}: their jobs ended or were lost",
+        where=str(_folder(project)),
+        remedy="see the jobs' output there; the same command again submits what is missing",
+    )
 
 
 def _look(submitted: Sweep, cluster: Cluster | None = None) -> tuple[tuple[Job, ...], str]:

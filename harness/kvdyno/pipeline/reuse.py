@@ -86,7 +86,8 @@ def stored(project: Project, whole: Plan, *, uncapped: bool = False) -> Mapping[
         r for r in RunStore(project.runs).records(identities=identities) if r.runner.capped != uncapped
     ]
     hosts = [r.environment.host_id for r in fitting]
-    host = host_id() if host_id() in hosts else "".join(hosts[-1:])
+    latest = max(fitting, key=_age, default=None)
+    host = host_id() if host_id() in hosts or latest is None else latest.environment.host_id
     sweeps = {record.sweep_id for record in fitting if record.environment.host_id == host}
     shared = {record.environment.host_id for record in fitting if record.sweep_id in sweeps}
     return chosen(whole, (record for record in fitting if record.environment.host_id in shared))
@@ -174,12 +175,12 @@ def blocks(whole: Plan) -> list[list[Run]]:
 def _of_one_sweep(
     block: Sequence[Run], candidates: Mapping[str, Sequence[Record]], *, earliest: bool = False
 ) -> Mapping[str, Record]:
-    """Conclusive records of all the block's runs, of one host in the latest sweep that has them, or the
-    earliest; none if none has.
+    """Conclusive records of all the block's runs, of one host, as it was, in the latest sweep that has them,
+    or the earliest; none if none has.
     """
     by_run = [
         {
-            (r.sweep_id, r.environment.host_id): r
+            (r.sweep_id, r.environment.host_id, *(str(r.environment.facts.get(n)) for n in LASTING_FACTS)): r
             for r in candidates.get(run.name, ())
             if is_conclusive(r, run.point)
         }
@@ -189,8 +190,13 @@ def _of_one_sweep(
     if not shared:
         return {}
     choose = min if earliest else max
-    place = choose(shared, key=lambda each: max(places[each].started_at for places in by_run))
+    place = choose(shared, key=lambda each: max(_age(places[each]) for places in by_run))
     return {run.name: places[place] for run, places in zip(block, by_run, strict=True)}
+
+
+def _age(record: Record) -> tuple[str, str]:
+    """Later ones are greater: by the sweep, whose id is from one clock, before the clocks of hosts."""
+    return record.sweep_id.partition("-")[0], record.started_at
 
 
 def _best(records: Sequence[Record], point: Point) -> Record:

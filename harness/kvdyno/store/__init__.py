@@ -8,6 +8,7 @@ from .lock import LOCK_FILE, SweepLock, machine_lock
 from .metrics import read_metrics, write_metrics
 from .runs import CorruptRecord, RunStore, make_folder
 from .sweeps import SweepStore
+from .syncing import Synced, bring
 
 __all__ = [
     "LOCK_FILE",
@@ -17,6 +18,8 @@ __all__ = [
     "RunStore",
     "SweepLock",
     "SweepStore",
+    "Synced",
+    "bring",
     "bundled",
     "deliver",
     "finished",

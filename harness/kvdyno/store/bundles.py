@@ -18,6 +18,7 @@ from kvdyno.model.bundle import BUNDLE_SCHEMA, LIST, STORED, Bundle, BundledFile
 from kvdyno.model.schema import parse_json, upgraded
 from kvdyno.model.sweep import SWEEP_SCHEMA
 
+from .delivery import is_there
 from .runs import RECORD, CorruptRecord, read_record
 
 _PIECE_BYTES = 1 << 20
@@ -59,7 +60,7 @@ def take_bundle(path: Path, *, results: Path) -> tuple[Bundle, int]:
     """
     with _unpacked(path, results) as (bundle, folder):
         runs = sorted(run for run in (folder / "runs").glob("*/*") if run.is_dir())
-        new = [run for run in runs if not _is_there(run, results / run.relative_to(folder))]
+        new = [run for run in runs if not is_there(run, results / run.relative_to(folder))]
         sweeps = sorted((folder / "sweeps").glob("*.json"))
         for run in new:
             _check(run / RECORD, where=f"{path}: {run.relative_to(folder)}")
@@ -136,18 +137,6 @@ def _copy(archive: tarfile.TarFile, member: tarfile.TarInfo, target: Path | None
             if target:
                 output.write(piece)
     return digest.hexdigest()
-
-
-def _is_there(run: Path, target: Path) -> bool:
-    """Whether the run is stored already. Raises StoreError if another one is in its place."""
-    if not target.exists():
-        return False
-    ours, theirs = (folder / RECORD for folder in (target, run))
-    if ours.is_file() and ours.read_bytes() == theirs.read_bytes():
-        return True
-    raise StoreError(
-        "another run has this id", where=str(target), remedy="import into a folder of its own: --results"
-    )
 
 
 def _check(path: Path, *, where: str) -> None:

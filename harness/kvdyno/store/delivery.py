@@ -32,8 +32,7 @@ def deliver(run_dir: Path, *, source: Path, target: Path, sender: str) -> None:
     """
     place = target / run_dir.relative_to(source)
     copy = target / INCOMING / f"{sender}-{run_dir.name}"
-    if place.exists():
-        _demand_same(run_dir, place)
+    if is_there(run_dir, place):
         return
     try:
         shutil.rmtree(copy, ignore_errors=True)
@@ -48,7 +47,7 @@ def deliver(run_dir: Path, *, source: Path, target: Path, sender: str) -> None:
     except (OSError, shutil.Error) as failure:
         shutil.rmtree(copy, ignore_errors=True)
         if isinstance(failure, OSError) and failure.errno in (errno.ENOTEMPTY, errno.EEXIST):
-            _demand_same(run_dir, place)
+            is_there(run_dir, place)
             return
         raise StoreError(
             f"cannot deliver run {run_dir.name}: {_reason(failure)}",
@@ -57,9 +56,16 @@ def deliver(run_dir: Path, *, source: Path, target: Path, sender: str) -> None:
         ) from failure
 
 
-def _demand_same(run_dir: Path, place: Path) -> None:
-    if (run_dir / RECORD).read_bytes() != (place / RECORD).read_bytes():
-        raise StoreError("another run has this id", where=str(place))
+def is_there(run_dir: Path, place: Path) -> bool:
+    """Whether the run is stored at `place`. Raises StoreError if another one is."""
+    if not place.exists():
+        return False
+    ours, theirs = place / RECORD, run_dir / RECORD
+    if ours.is_file() and ours.read_bytes() == theirs.read_bytes():
+        return True
+    raise StoreError(
+        "another run has this id", where=str(place), remedy="take it into a folder of its own: --results"
+    )
 
 
 def _reason(failure: OSError | shutil.Error) -> str:

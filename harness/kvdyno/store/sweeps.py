@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import secrets
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -20,7 +22,7 @@ class SweepStore:
     def keep(self, sweep: Sweep) -> None:
         """Make it durable; it appears whole or not at all. Raises StoreError."""
         path = self.root / f"{sweep.sweep_id}.json"
-        temporary = path.with_suffix(".new")
+        temporary = path.with_suffix(f".{secrets.token_hex(4)}.new")  # two may keep the same sweep at once
         try:
             self.root.mkdir(parents=True, exist_ok=True)
             with temporary.open("w", encoding="utf-8") as stream:
@@ -29,6 +31,8 @@ class SweepStore:
                 os.fsync(stream.fileno())
             temporary.rename(path)
         except OSError as failure:
+            with contextlib.suppress(OSError):
+                temporary.unlink()
             raise StoreError(
                 f"cannot write: {failure.strerror}",
                 where=str(failure.filename or path),

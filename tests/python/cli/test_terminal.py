@@ -23,7 +23,8 @@ from .conftest import Checkout
 
 COMMANDS = (
     *("plan", "run", "rerun", "report"),
-    *("show", "compare", "describe", "export", "import", "engines", "publish", "derive", "prose"),
+    *("show", "compare", "describe", "export", "import", "sync", "engines", "publish", "derive"),
+    "prose",
     *("selftest", "doctor", "clean"),
 )
 

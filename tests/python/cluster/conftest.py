@@ -6,13 +6,16 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from cli.conftest import PROFILES, Checkout, make_checkout
 from pydantic_core import from_json
+
+from kvdyno import pipeline
+from kvdyno.model.project import Project
 
 from .slurm import TestCluster, missing, running
 
@@ -59,10 +62,32 @@ class Site:
         self.started.append(process)
         return process
 
+    @property
+    def data(self) -> Path:
+        """The data folder, on every host its own."""
+        return Path(self.environment["KVDYNO_DATA"])
+
+    def on(self, host: str, sweep: str) -> subprocess.Popen[str]:
+        """All runs of a submitted sweep on that host, before any that Slurm holds back."""
+        results = self.checkout.root / "results"
+        kept = from_json((results / "sweeps" / f"{sweep}.json").read_bytes())
+        places = ("--sweep", sweep, "--results", str(results), "--data", str(self.data))
+        site = replace(self, prefix=("srun", "-p", "urgent", "-w", host, "--cpu-bind=none"))
+        return site.start("run-point", *places, *kept["submission"]["keys"])
+
     def records(self) -> list[dict[str, Any]]:
         """All that were delivered, loads left out."""
         found = [from_json(path.read_bytes()) for path in self.checkout.records()]
         return [record for record in found if not record["point"]["slug"].endswith(".load")]
+
+    def chosen(self) -> list[dict[str, Any]]:
+        """Those that a report takes."""
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("KVDYNO_BUILD", str(self.checkout.root / "build"))
+            here = Project.find(start=self.checkout.root)
+            request = pipeline.Request(experiment="hosts", runner="local")
+            found = pipeline.find_recorded(here, request, runner=None, builds_of=None, uncapped=True)
+        return [record.model_dump(mode="json") for record in found.records.values()]
 
     def loads(self) -> list[dict[str, Any]]:
         found = [from_json(path.read_bytes()) for path in self.checkout.records()]

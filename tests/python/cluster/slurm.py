@@ -2,7 +2,8 @@
 
 Hosts share the kernel and its clock. Each has its own processes, machine id, lock folder, cgroups and data
 folder, so the harness takes them for different machines, and killing one kills all that runs on it, as a
-power cut would.
+power cut would. A host may show another kernel's release where the harness reads it, and the clock of its
+jobs may be ahead or behind.
 """
 
 from __future__ import annotations
@@ -20,7 +21,10 @@ from pathlib import Path
 
 from kvdyno.runner import cgroup_root
 
-PROGRAMS = ("munged", "slurmctld", "slurmd", "squeue", "unshare")
+PROGRAMS = ("munged", "slurmctld", "slurmd", "squeue", "unshare", "cc")
+
+#: The size of the file system `TestCluster.small`.
+SMALL_BYTES = 16 << 20
 
 _CONFIGURATION = """\
 ClusterName=test
@@ -50,8 +54,12 @@ ReturnToService=2
 SchedulerParameters=sched_interval=1,sched_min_interval=1,bf_interval=1
 MaxArraySize=1001
 CommunicationParameters=NoInAddrAny,NoCtldInAddrAny
+PreemptType=preempt/partition_prio
+PreemptMode=REQUEUE
+TaskProlog={folder}/task-prolog
 {nodes}
-PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP
+PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP PriorityTier=1
+PartitionName=urgent Nodes=ALL MaxTime=INFINITE State=UP PriorityTier=2
 """
 
 # In its own mount and process namespaces. What follows is this host's alone.
@@ -60,6 +68,7 @@ set -e
 mount --bind {own}/machine-id /etc/machine-id
 mount --bind {own}/lock /run/lock
 mount --bind {own}/data {data}
+mount --bind {own}/osrelease /proc/sys/kernel/osrelease
 if [ -n "{cgroup}" ]; then mount --bind {own_cgroup} {cgroup}; fi
 slurmd -D -N {name} &
 wait
@@ -101,6 +110,11 @@ class TestCluster:
     _processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
 
     @property
+    def small(self) -> Path:
+        """A file system that all hosts share, and that is soon full."""
+        return self.folder / "small"
+
+    @property
     def environment(self) -> Mapping[str, str]:
         """For commands that talk to it."""
         return {
@@ -108,10 +122,18 @@ class TestCluster:
             "PATH": f"{os.environ['PATH']}:/usr/sbin:/sbin",
         }
 
+    @property
+    def _clock(self) -> Path:
+        """What is preloaded into jobs whose clock is off."""
+        return self.folder / "skewed_clock.so"
+
     def start(self) -> None:
         """Raises AssertionError if the hosts are not ready soon."""
-        for name in ("munge", "state", *(f"spool/{name}" for name in self.names)):
+        for name in ("munge", "state", "small", *(f"spool/{name}" for name in self.names)):
             (self.folder / name).mkdir(parents=True)
+        subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", f"size={SMALL_BYTES}", "tmpfs", str(self.small)], check=True
+        )
         self.data.mkdir(parents=True, exist_ok=True)
         (self.folder / "munge").chmod(0o700)
         ports = _free_ports(len(self.names) + 1)
@@ -122,6 +144,13 @@ class TestCluster:
         )
         text = _CONFIGURATION.format(folder=self.folder, port=ports[0], nodes=nodes)
         (self.folder / "slurm.conf").write_text(text)
+        source = Path(__file__).with_name("skewed_clock.c")
+        subprocess.run(["cc", "-shared", "-fPIC", "-o", self._clock, source, "-ldl"], check=True)
+        prolog = self.folder / "task-prolog"
+        # Batch scripts, whose steps have large numbers, only start srun.
+        shown = f"cat {self.folder}/hosts/$SLURMD_NODENAME/environment"
+        prolog.write_text(f'#!/bin/sh\nif [ "${{SLURM_STEP_ID:-9999}}" -lt 1000 ]; then {shown}; fi\n')
+        prolog.chmod(0o755)
         key = self.folder / "munge" / "key"
         key.write_bytes(secrets.token_bytes(128))
         key.chmod(0o400)
@@ -153,12 +182,16 @@ class TestCluster:
         self._run("slurmctld", "slurmctld", "-D")
         wait_for(lambda: "UP" in self.ask("scontrol", "ping"), "slurmctld")
 
-    def start_host(self, name: str) -> None:
+    def start_host(self, name: str, *, kernel: str = os.uname().release, ahead_seconds: int = 0) -> None:
+        """Start a host, on which the clock of jobs is so far ahead; below 0, behind."""
         own = self.folder / "hosts" / name
         for folder in ("lock", "data"):
             (own / folder).mkdir(parents=True, exist_ok=True)
         (own / "lock").chmod(0o1777)
         (own / "machine-id").write_text(f"{name}\n")
+        (own / "osrelease").write_text(f"{kernel}\n")
+        preloaded = f"export LD_PRELOAD={self._clock}\nexport SKEW_SECONDS={ahead_seconds}\n"
+        (own / "environment").write_text(preloaded if ahead_seconds else "")
         root = cgroup_root()
         own_cgroup = root / f"slurm-test-{os.getpid()}-{name}" if root else None
         if own_cgroup:
@@ -174,10 +207,40 @@ class TestCluster:
         process.kill()
         process.wait()
 
+    def restart_host(self, name: str, *, ahead_seconds: int = 0) -> None:
+        """An idle one; it is ready again when this returns."""
+        self.kill(name)
+        self.start_host(name, ahead_seconds=ahead_seconds)
+        wait_for(self.ready, "the hosts")
+
     def lose(self, name: str) -> None:
-        """A host while jobs run. Slurm would notice later, and let requeued jobs wait for two minutes."""
+        """A host while jobs run. Slurm would notice later."""
         self.kill(name)
         self.ask("scontrol", "update", f"NodeName={name}", "State=DOWN", "Reason=lost")
+        self.hurry()
+
+    def restart_controller(self, *, after: Callable[[], bool]) -> None:
+        """It comes back with what it knew, and was away until `after` holds."""
+        process = self._processes.pop("slurmctld")
+        process.terminate()  # it saves what it knows
+        process.wait()
+        wait_for(after, "what happens without a controller")
+        self.start_controller()
+
+    def preempt(self, name: str) -> None:
+        """A job of higher priority takes the host for a second; the job that had it is queued again."""
+        self.ask("sbatch", "-p", "urgent", "-w", name, "--exclusive", "-o", "/dev/null", "--wrap", "sleep 1")
+        self.hurry()
+
+    def all_started(self) -> bool:
+        """Whether jobs run, none waits, and each has the step that needed the controller."""
+        steps = self.ask("squeue", "-h", "-s", "-o", "%i").split()
+        running = self.ask("squeue", "-h", "-r", "-t", "running", "-o", "%i").split()
+        waits = self.ask("squeue", "-h", "-t", "pending").strip()
+        return bool(running) and not waits and {f"{job}.0" for job in running} <= set(steps)
+
+    def hurry(self) -> None:
+        """Start what is queued again now: Slurm would let it wait for two minutes."""
         wait_for(lambda: "BeginTime" in self.ask("squeue", "-h", "-r", "-o", "%r"), "a requeued job")
         jobs = set(self.ask("squeue", "-h", "-t", "pending", "-o", "%A").split())
         for job in jobs:
@@ -195,6 +258,7 @@ class TestCluster:
     def stop(self) -> None:
         for name in reversed(list(self._processes)):
             self.kill(name)
+        subprocess.run(["umount", str(self.small)], check=False)
         root = cgroup_root()
         for group in sorted(root.glob(f"slurm-test-{os.getpid()}-*")) if root else ():
             for folder in (*sorted((p for p in group.rglob("*") if p.is_dir()), reverse=True), group):

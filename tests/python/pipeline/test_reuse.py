@@ -15,6 +15,8 @@ from kvdyno.errors import Interrupted
 from kvdyno.model.point import Plan
 from kvdyno.model.project import Project
 from kvdyno.pipeline import locking
+from kvdyno.pipeline.reuse import blocks, complete
+from kvdyno.store import RunStore
 
 from .test_sweep import UNCAPPED, Diary
 
@@ -142,6 +144,33 @@ def test_the_earliest_sweep_of_a_block_counts_where_decisions_follow_from_it(pro
     how = pipeline.SweepSettings(uncapped=True, earliest=True)
     found = pipeline.reusable(project, whole, how=how).values()
     assert [record.run_id for record in found] == [record.run_id for record in first.records]
+
+
+def test_the_later_sweep_counts_though_a_host_s_clock_was_ahead(project: Project) -> None:
+    whole = planned(project)
+    first = pipeline.sweep(project, whole, how=UNCAPPED, observer=Diary())
+    for number in range(1, 7):
+        change(
+            project,
+            number,
+            sweep_id="20260101T000000-00000000",
+            started_at="2099-01-01T00:00:00.000000+00:00",
+        )
+    force = pipeline.SweepSettings(uncapped=True, force=True)
+    second = pipeline.sweep(project, whole, how=force, observer=Diary())
+    shown = pipeline.stored(project, whole, uncapped=True).values()
+    assert [r.run_id for r in shown] == [r.run_id for r in second.records]
+    assert not {r.run_id for r in shown} & {r.run_id for r in first.records}
+
+
+def test_halves_of_a_block_under_two_kernels_are_no_block(project: Project) -> None:
+    whole = planned(project)
+    result = pipeline.sweep(project, whole, how=UNCAPPED, observer=Diary())
+    environment = result.records[4].environment
+    facts = {**environment.facts, "os.kernel": "6.6.6-other"}
+    change(project, 5, environment={"host_id": environment.host_id, "facts": facts})
+    found = complete(whole, blocks(whole), RunStore(project.runs).records())
+    assert set(found) == {run.name for run in whole.runs[:4]}
 
 
 def test_a_run_from_another_load_is_another_run(project: Project) -> None:

@@ -1,0 +1,142 @@
+"""Records of another results folder: brought once, never over what is here, refused with the reason."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kvdyno.store import bring, finished
+
+from .conftest import Checkout, make_checkout
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
+    checkout = make_checkout(tmp_path_factory.mktemp("there"))
+    answer = checkout.kvdyno("run", "tiny", "--uncapped", "--repeat", "1")
+    assert answer.status == 0, answer.err
+    return checkout
+
+
+@pytest.fixture
+def there(measured: Checkout, tmp_path: Path) -> Path:
+    """The results of another machine."""
+    return Path(shutil.copytree(measured.root / "results", tmp_path / "there"))
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Checkout:
+    return make_checkout(tmp_path / "here")
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    files = (path for path in folder.rglob("*") if path.is_file() and path.suffix != ".lock")
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+def test_a_report_is_made_of_records_that_were_brought(here: Checkout, there: Path) -> None:
+    runs = len(finished(there))
+    first = here.kvdyno("sync", str(there), "--json")
+    assert (first.status, first.json) == (0, {"new": runs, "same": 0, "refused": []})
+    assert contents(here.runs) == contents(there / "runs")
+    assert contents(here.root / "results" / "sweeps") == contents(there / "sweeps")
+    assert not any((here.root / "results" / ".incoming").iterdir())
+    again = here.kvdyno("sync", str(there))
+    assert again.out == f"0 runs new, {runs} the same, 0 refused\n"
+    assert here.kvdyno("report", "tiny", "--uncapped", "--repeat", "1", "--json").status == 0
+
+
+def test_what_is_refused_is_named_and_the_rest_is_brought(here: Checkout, there: Path) -> None:
+    here.kvdyno("sync", str(there))
+    ours, *rest = finished(here.root / "results")
+    shutil.rmtree(here.runs)
+    shutil.copytree(there / ours.relative_to(here.root / "results"), ours)
+    (ours / "record.json").write_text((ours / "record.json").read_text() + " ")
+    kept = contents(ours)
+    cut, newer, lacking, renamed = (there / run.relative_to(here.root / "results") for run in rest[:4])
+    (cut / "record.json").write_text("{")
+    record = json.loads((newer / "record.json").read_text())
+    (newer / "record.json").write_text(json.dumps(record | {"schema_version": "kvdyno.record/99"}))
+    (lacking / "driver.log").unlink()
+    renamed.rename(renamed.with_name(renamed.name[:-6] + "000000"))
+    answer = here.kvdyno("sync", str(there), "--json")
+    assert answer.status == 7
+    assert answer.json["new"] == len(rest) - 4
+    reasons = " ".join(each["reason"] for each in answer.json["refused"])
+    assert len(answer.json["refused"]) == 5
+    for words in ("another run has this id", "kvdyno.record/99", "expected driver.log beside it"):
+        assert words in reasons
+    assert f"found that of {renamed.name}" in reasons
+    assert str(cut / "record.json") in answer.err
+    assert contents(ours) == kept
+    assert len(finished(here.root / "results")) == 1 + answer.json["new"]
+
+
+def test_a_sweep_of_the_same_id_stays_what_it_is_here(here: Checkout, there: Path) -> None:
+    here.kvdyno("sync", str(there))
+    (path,) = (here.root / "results" / "sweeps").glob("*.json")
+    changed = path.read_text().replace('"tiny"', '"other"')
+    path.write_text(changed)
+    (there / "sweeps" / "damaged.json").write_text("{")
+    answer = here.kvdyno("sync", str(there))
+    assert answer.status == 7
+    assert "another sweep has this id" in answer.err
+    assert "damaged.json: expected a sweep that can be read here" in answer.err
+    assert path.read_text() == changed
+
+
+def test_many_may_bring_the_same_at_once(here: Checkout, there: Path) -> None:
+    target = here.root / "results"
+    done = []
+    threads = [
+        threading.Thread(target=lambda n=n: done.append(bring(there, target=target, sender=f"host{n}")))
+        for n in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(done) == 4
+    assert [each.refused for each in done] == [()] * 4
+    assert contents(here.runs) == contents(there / "runs")
+    assert not any((target / ".incoming").iterdir())
+
+
+@pytest.fixture
+def full(tmp_path: Path) -> Iterator[Path]:
+    """A file system that holds a part of the runs."""
+    folder = tmp_path / "full"
+    folder.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=128k", "tmpfs", str(folder)], check=False, capture_output=True
+    )
+    if mounted.returncode:
+        pytest.skip(f"cannot mount a small file system: {mounted.stderr.decode().strip()}")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_full_disk_keeps_whole_runs_and_the_same_command_goes_on(
+    here: Checkout, there: Path, full: Path
+) -> None:
+    stopped = here.kvdyno("sync", str(there), "--results", str(full))
+    assert stopped.status == 7
+    assert "No space left on device" in stopped.err
+    assert "run the same command again" in stopped.err
+    whole = contents(there / "runs")
+    assert contents(full / "runs").items() <= whole.items()
+    subprocess.run(["mount", "-o", "remount,size=64m", str(full)], check=True)
+    assert here.kvdyno("sync", str(there), "--results", str(full)).status == 0
+    assert contents(full / "runs") == whole
+
+
+def test_a_folder_without_runs_is_no_source(here: Checkout, tmp_path: Path) -> None:
+    answer = here.kvdyno("sync", str(tmp_path / "none"))
+    assert answer.status == 2
+    assert "expected a results folder" in answer.err
