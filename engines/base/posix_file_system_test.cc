@@ -1,10 +1,12 @@
 #include <gtest/gtest.h>
 #include <linux/aio_abi.h>
+#include <linux/magic.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -314,6 +316,25 @@ TEST_F(PosixFileSystemTest, MappingSurvivesReopening) {
   std::unique_ptr<MappedFile> mapped;
   ASSERT_TRUE(files_->Map(Path("m"), kSize, &mapped).ok());
   EXPECT_EQ(std::string_view(mapped->data() + 70'000, 6), "stored");
+}
+
+TEST_F(PosixFileSystemTest, WhatIsForgottenLeavesMemoryAndStaysInTheFile) {
+  constexpr size_t kSize = size_t{1} << 20;
+  std::unique_ptr<MappedFile> mapped;
+  ASSERT_TRUE(files_->Map(Path("m"), kSize, &mapped).ok());
+  std::memset(mapped->data(), 'x', kSize);
+  EXPECT_EQ(mapped->resident(), kSize);
+  mapped->Forget(kSize / 2, kSize);
+  EXPECT_GE(mapped->resident(), kSize / 2) << "what was not synced may stay";
+  ASSERT_TRUE(mapped->Sync().ok());
+  mapped->Forget(kSize / 2 + 1, kSize);
+  struct statfs about;
+  ASSERT_EQ(statfs(Path("m").c_str(), &about), 0);
+  if (about.f_type != TMPFS_MAGIC) EXPECT_LT(mapped->resident(), kSize / 2 + 8192);
+  EXPECT_GE(mapped->resident(), kSize / 2) << "the rest stays";
+  EXPECT_EQ(std::count(mapped->data(), mapped->data() + kSize, 'x'), std::ptrdiff_t{kSize});
+  mapped->Forget(kSize - 1, 1);  // no whole page
+  mapped->Forget(kSize, 1);
 }
 
 TEST_F(PosixFileSystemTest, MappedStoresSurviveAKilledProcess) {

@@ -262,6 +262,25 @@ Status PosixMappedFile::Sync(size_t offset, size_t length) {
   return ErrnoStatus("msync", path_, begin, error);
 }
 
+// The mapping lets go first: the kernel keeps what is mapped.
+void PosixMappedFile::Forget(size_t offset, size_t length) {
+  static const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  const size_t begin = (offset + page - 1) / page * page;
+  const size_t end = std::min(offset + length, size_) / page * page;
+  if (begin >= end) return;
+  ::madvise(data_ + begin, end - begin, MADV_DONTNEED);
+  ::posix_fadvise(file_.get(), static_cast<off_t>(begin), static_cast<off_t>(end - begin),
+                  POSIX_FADV_DONTNEED);
+}
+
+size_t PosixMappedFile::resident() const {
+  static const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  std::vector<unsigned char> pages((size_ + page - 1) / page);
+  if (::mincore(data_, size_, pages.data()) != 0) return 0;
+  const auto in_memory = [](unsigned char state) { return (state & 1) != 0; };
+  return page * static_cast<size_t>(std::count_if(pages.begin(), pages.end(), in_memory));
+}
+
 Status AllocateZeros(const std::string& path, const Descriptor& file, size_t size) {
   const auto end = static_cast<off_t>(size);
   if (Uninterrupted([&] { return ::fallocate(file.get(), 0, 0, end); }) == 0) return Status::Ok();

@@ -105,6 +105,8 @@ class PosixMappedFile final : public MappedFile {
   size_t size() const override { return size_; }
   Status Populate(size_t offset, size_t length) override;
   Status Sync(size_t offset, size_t length) override;
+  void Forget(size_t offset, size_t length) override;
+  size_t resident() const override;
 
  private:
   const std::string path_;

@@ -97,6 +97,8 @@ class FaultFileSystem::State::Mapping final : public MappedFile {
     Status status = state_->Ask("sync mapping", path_);
     return status.ok() ? base_->Sync(offset, length) : status;
   }
+  void Forget(size_t offset, size_t length) override { base_->Forget(offset, length); }
+  size_t resident() const override { return base_->resident(); }
 
  private:
   const std::shared_ptr<State> state_;

@@ -64,6 +64,8 @@ class SimulatedMappedFile final : public MappedFile {
   Status Populate(size_t /*offset*/, size_t /*length*/) override { return Status::Ok(); }
   using MappedFile::Sync;
   Status Sync(size_t offset, size_t length) override;
+  void Forget(size_t /*offset*/, size_t /*length*/) override {}
+  size_t resident() const override { return 0; }
 
  private:
   const OpenNode open_;

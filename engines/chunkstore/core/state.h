@@ -77,6 +77,7 @@ struct State {
   std::unique_ptr<Ring> ring;
   kvdyno::Mutex checkpoint_mutex;  // one checkpoint at a time; stages are not reused meanwhile
   std::atomic<double> slowdown_ns_per_byte{0};  // set by maintenance, obeyed by writers
+  std::atomic<bool> wake_on_write{false};       // set by maintenance: the next write calls it
 
   std::atomic<bool> filters_fit{true};  // set by maintenance: tables may have filters
 

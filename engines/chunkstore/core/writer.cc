@@ -33,6 +33,7 @@ Status Writer::Write(std::string_view payload, uint32_t count, bool sync) {
   if (Status status = Append(payload, count, &last); !status.ok()) return status;
   state_.counters.Add(Count::kPuts, count);
   state_.counters.Add(Count::kPutBytes, payload.size());
+  if (state_.wake_on_write.load() && state_.wake_on_write.exchange(false)) wake_();
   if (!sync || Seeded(Bug::kSyncAcknowledgesEarly)) return Status::Ok();
   return CheckpointTo(last);
 }
@@ -139,7 +140,7 @@ Status Writer::RotateLocked() {
   list->stages.insert(list->stages.begin(), next);
   PublishStages(&state_, list.release());
   state_.active = std::move(next);
-  sealed_();
+  wake_();
   return Status::Ok();
 }
 

@@ -18,10 +18,10 @@ namespace chunkstore {
 class Writer {
  public:
   // `work` is called without locks when no stage is free: it does background work in the caller's
-  // thread, or wakes up who does it. `sealed` is called, with locks held, when a stage waits to be
-  // flushed.
-  Writer(State* state, std::function<Status()> work, std::function<void()> sealed)
-      : state_(*state), work_(std::move(work)), sealed_(std::move(sealed)) {}
+  // thread, or wakes up who does it. `wake` is called, perhaps with locks held, when a stage waits to
+  // be flushed, and as State::wake_on_write asks.
+  Writer(State* state, std::function<Status()> work, std::function<void()> wake)
+      : state_(*state), work_(std::move(work)), wake_(std::move(wake)) {}
 
   // `count` operations, encoded as in stage/record.h. With `sync` it returns when the write
   // survives a power loss, else when it is in the ring. A closed store returns InvalidArgument.
@@ -45,7 +45,7 @@ class Writer {
 
   State& state_;
   std::function<Status()> work_;
-  std::function<void()> sealed_;
+  std::function<void()> wake_;
 };
 
 // Puts a new stage list in place of the current one.

@@ -62,15 +62,30 @@ BudgetKeeper::BudgetKeeper(State* state, const Policy* policy, MunkKeeper* munks
 void BudgetKeeper::BeginWork() {
   const bool was_idle = idle();
   last_work_ns_ = kvdyno::NowNs();
+  quiet_ = false;
   if (!was_idle) return;
-  arbiter_->SetTotal(CacheBytes(), munks_.BytesOfAll());
-  ApplyShares();
+  Fit();
   munks_.MakeFit();
 }
 
 // Without threads all work is asked for, and sizes do not depend on time.
 bool BudgetKeeper::idle() const {
   return state_.options.background_threads > 0 && kvdyno::NowNs() - last_work_ns_ > kIdleNs;
+}
+
+// The first write of a quiet store calls: wake_on_write is set before the clock is read, so that no
+// write comes unseen in between.
+void BudgetKeeper::LookForWrites() {
+  const uint64_t now = kvdyno::NowNs();
+  state_.wake_on_write.store(idle());
+  if (const Version version = state_.clock.load(); version != last_version_) {
+    last_version_ = version;
+    last_write_ns_ = now;
+  }
+  const bool was_quiet = quiet_;
+  quiet_ = idle() && now - last_write_ns_ > kIdleNs;
+  state_.wake_on_write.store(quiet_);
+  if (was_quiet && !quiet_) Fit();
 }
 
 // The ring, the indexes and buffers of background work. While there is no work, its buffers and the
@@ -81,18 +96,18 @@ uint64_t BudgetKeeper::TakenBytes() const {
   // a group's logs, and reads tables ahead.
   const uint64_t buffers = (uint64_t{4} << 20) + 4 * options.chunk_size + policy_.GroupBytes();
   const uint64_t work =
-      idle() ? state_.ring->memory_in_use()
+      idle() ? std::max<uint64_t>(state_.ring->memory_in_use(), ring_resident_)
              : state_.ring->memory() +
                    buffers * static_cast<uint64_t>(std::max(options.background_threads, 1));
   return work + index_bytes_ + ProcessBytes() + state_.spare_pages.most();
 }
 
 // What the process takes beside what is counted: as much as it may come to, or what it really is
-// while there is no work. Where it holds other things as well, their memory is not lent.
+// while the store is quiet. Where it holds other things as well, their memory is not lent.
 uint64_t BudgetKeeper::ProcessBytes() const {
   // Between indexes, which come and go in all sizes, the heap has holes smaller than a page.
   const uint64_t most = ProcessReserve(state_.options.memory_budget) + index_bytes_ / 4;
-  const uint64_t resident = idle() ? AnonymousBytes() : 0;
+  const uint64_t resident = quiet_ ? AnonymousBytes() : 0;
   if (resident == 0) return most;
   uint64_t counted = munks_.bytes() + index_bytes_ + state_.spare_pages.bytes();
   if (state_.rows != nullptr) counted += state_.rows->memory();
@@ -105,6 +120,11 @@ uint64_t BudgetKeeper::CacheBytes() const {
   const uint64_t least = state_.options.memory_budget / 16;
   const uint64_t budget = budget_.load();
   return taken + least < budget ? budget - taken : least;
+}
+
+void BudgetKeeper::Fit() {
+  arbiter_->SetTotal(CacheBytes(), munks_.BytesOfAll());
+  ApplyShares();
 }
 
 // Munks of all data, and what the arbiter leaves the other caches, are all that caches can use.
@@ -158,18 +178,19 @@ void BudgetKeeper::TrimHeap() {
 
 void BudgetKeeper::Tick() {
   const bool threads = state_.options.background_threads > 0;
+  if (threads) LookForWrites();
   const uint64_t now = kvdyno::NowNs();
   // Without threads nothing depends on time.
   const bool survey = threads ? now - last_survey_ns_ > kSurveyNs : ++ticks_ % 8 == 0;
   if (survey) {
     last_survey_ns_ = now;
     SurveyIndexes();
+    if (idle()) ForgetRing();
     Share();
   }
   if (threads ? now - last_decision_ns_ > kDecisionNs : survey) {
     const double seconds = static_cast<double>(now - last_decision_ns_) * 1e-9;
-    arbiter_->SetTotal(CacheBytes(), munks_.BytesOfAll());
-    ApplyShares();
+    Fit();
     if (Decide(threads ? std::min(seconds / kHeatSeconds, 1.0) : 0.5)) last_decision_ns_ = now;
   }
   if (!survey) return;
@@ -212,6 +233,14 @@ bool BudgetKeeper::Decide(double heat_share) {
   arbiter_->Decide(munks_now, rows_now, blocks_now);
   ApplyShares();
   return true;
+}
+
+// What the ring does not need is no cache of anything: a store reads it when it opens, and writes it
+// again from its beginning.
+void BudgetKeeper::ForgetRing() {
+  const kvdyno::MutexLock lock(state_.write_mutex);
+  state_.ring->ForgetUnused();
+  ring_resident_ = state_.ring->resident();
 }
 
 void BudgetKeeper::FadeHeat() {

@@ -29,13 +29,16 @@ class BudgetKeeper {
 
  private:
   bool idle() const;
+  void LookForWrites();
   uint64_t TakenBytes() const;  // by all but caches
   uint64_t ProcessBytes() const;
   uint64_t CacheBytes() const;
+  void Fit();    // caches to what is theirs
   void Share();  // with the other stores of a shared budget
   void ApplyShares();
   void SurveyIndexes();  // what indexes take in memory
   bool Decide(double heat_share);
+  void ForgetRing();
   void FadeHeat();
   void TrimHeap();  // gives free pages of the heap back to the machine
 
@@ -46,6 +49,10 @@ class BudgetKeeper {
   std::atomic<uint64_t> budget_;  // in force
   uint64_t shared_reads_ = 0;     // up to the last Share
   uint64_t last_work_ns_ = 0;
+  uint64_t last_write_ns_ = 0;  // as far as a Tick saw it
+  Version last_version_ = 0;
+  bool quiet_ = false;          // idle, and nothing is written
+  uint64_t ring_resident_ = 0;  // bytes, when the store was idle last
   uint64_t last_survey_ns_ = 0;
   uint64_t last_decision_ns_ = 0;
   uint64_t next_trim_ns_ = 0;

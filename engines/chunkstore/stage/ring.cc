@@ -159,4 +159,26 @@ size_t Ring::memory_in_use() const {
   return bytes;
 }
 
+// The write lock keeps Acquire out, which alone touches a free slot.
+void Ring::ForgetUnused() {
+  const kvdyno::MutexLock lock(mutex_);
+  for (Slot& slot : slots_) {
+    if (slot.file == nullptr) continue;
+    if (const std::shared_ptr<Stage> stage = slot.stage.lock()) {
+      stage->ForgetUnused();
+    } else if (!slot.busy) {
+      slot.file->Forget(0, slot.size);
+    }
+  }
+}
+
+size_t Ring::resident() const {
+  size_t bytes = 0;
+  const kvdyno::MutexLock lock(mutex_);
+  for (const Slot& slot : slots_) {
+    if (slot.file != nullptr) bytes += slot.file->resident();
+  }
+  return bytes;
+}
+
 }  // namespace chunkstore

@@ -50,6 +50,8 @@ class Stage {
   size_t capacity() const { return capacity_; }
   size_t memory() const;          // mapping, index, filter, spilled payloads, in bytes
   size_t touched_memory() const;  // the same without what no record has reached of the mapping
+  // Under the write lock: what no record has reached of the file may leave memory.
+  void ForgetUnused();
 
   // Larger payloads are spilled: they get a file of their own and stay in memory until Release.
   size_t spill_limit() const { return capacity_ / 4; }
@@ -178,6 +180,11 @@ class Ring {
   // The same of stages that are not released, as far as they were written to: other pages of the
   // files are at most cached.
   size_t memory_in_use() const;
+  // Under the write lock: what no record has reached of the files may leave memory, until it is
+  // used again.
+  void ForgetUnused();
+  // Under the write lock: bytes of the files that are in memory, mapped or cached.
+  size_t resident() const;
 
  private:
   // A file of the ring and what holds its bytes here; all null when it was not needed yet.

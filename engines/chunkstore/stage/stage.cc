@@ -50,6 +50,12 @@ size_t Stage::touched_memory() const {
   return memory() - place_.size + std::min(place_.size, touched);
 }
 
+void Stage::ForgetUnused() {
+  if (place_.file == nullptr) return;
+  const size_t from = std::max(kRecordsAt + bytes(), populated_.load(std::memory_order_relaxed));
+  place_.file->Forget(from, place_.size - std::min(place_.size, from));
+}
+
 bool Stage::HasRoom(size_t payload_bytes) const {
   const bool spills = payload_bytes > spill_limit();
   // What is spilled stays in memory: it fills a stage like everything else, but for the first.

@@ -72,6 +72,12 @@ class MappedFile {
   // These bytes only, rounded outwards to whole pages: other dirty pages are not written.
   virtual Status Sync(size_t offset, size_t length) = 0;
   Status Sync() { return Sync(0, size()); }
+  // Whole pages among these bytes may leave memory until they are used again, as far as they are on
+  // disk; those that are not go there. A hint: nothing is lost, nothing is promised. Not while the
+  // bytes are stored to.
+  virtual void Forget(size_t offset, size_t length) = 0;
+  // Bytes of the file that are in memory; 0 where the system does not say.
+  virtual size_t resident() const = 0;
 };
 
 // Held until destroyed; also released when the process dies.
