@@ -170,6 +170,7 @@ Status Reorganiser::Prepare(const Job& job, const ReadAhead& ahead, SegmentWrite
 // The jobs from first to before end, into one segment.
 void Reorganiser::PrepareSome(const std::vector<Job>& jobs, size_t first, size_t end,
                               std::vector<Prepared>* prepared, std::vector<Status>* statuses) {
+  const kvdyno::BufferReuse buffers;
   std::unique_ptr<SegmentWriter> segment;
   Status failed = state_.segments->Create(&segment);
   bool wrote = false;

@@ -148,10 +148,22 @@ class AlignedBuffer {
 
  private:
   struct Free {
+    size_t capacity;
     void operator()(char* data) const;
   };
-  std::unique_ptr<char[], Free> data_;
+  std::unique_ptr<char[], Free> data_{nullptr, Free{0}};
   size_t size_ = 0;
+};
+
+// While it exists, large AlignedBuffers that its thread gives up serve that thread's next ones, which
+// saves a fault for each page. Keeps at most kMost bytes. Such scopes do not nest.
+class BufferReuse {
+ public:
+  static constexpr size_t kMost = size_t{4} << 20;
+  BufferReuse();
+  ~BufferReuse();
+  BufferReuse(const BufferReuse&) = delete;
+  BufferReuse& operator=(const BufferReuse&) = delete;
 };
 
 }  // namespace kvdyno
