@@ -215,6 +215,24 @@ TEST(Size, LargeBuffersGoBackAsSoonAsTheyAreFree) {
   EXPECT_LT(AnonymousBytes(), full - kBuffers * kBufferBytes / 2);
 }
 
+std::string RowKey(uint64_t row) { return "key" + std::to_string(100'000 + row); }
+
+// Rows of a thousand bytes, each in a table.
+void LoadRows(Store* store, uint64_t rows) {
+  for (uint64_t row = 0; row < rows; ++row) {
+    ASSERT_TRUE(store->Put(RowKey(row), std::string(1000, 'v')).ok());
+  }
+  ASSERT_TRUE(store->Compact().ok());
+}
+
+// Bytes of a cache, or of all "memory", as the store counts them.
+uint64_t Held(const Store& store, const std::string& what) {
+  for (const Statistic& statistic : store.GetStatistics()) {
+    if (statistic.name == what + "_bytes") return static_cast<uint64_t>(statistic.value);
+  }
+  return 0;
+}
+
 // The process of a test takes less than a store reserves for processes.
 TEST(Size, AnIdleStoreFillsItsBudget) {
 #if CHUNKSTORE_TEST_DIVISOR > 1
@@ -227,25 +245,16 @@ TEST(Size, AnIdleStoreFillsItsBudget) {
   std::unique_ptr<Store> store;
   ASSERT_TRUE(Store::Open(options, scratch.path() + "/store", &store).ok());
   constexpr uint64_t kRows = 100'000;
-  const auto key = [](uint64_t row) { return "key" + std::to_string(100'000 + row); };
-  for (uint64_t row = 0; row < kRows; ++row) {
-    ASSERT_TRUE(store->Put(key(row), std::string(1000, 'v')).ok());
-  }
-  ASSERT_TRUE(store->Compact().ok());
-  const auto held = [&store] {
-    for (const Statistic& statistic : store->GetStatistics()) {
-      if (statistic.name == "memory_bytes") return static_cast<uint64_t>(statistic.value);
-    }
-    return uint64_t{0};
-  };
+  LoadRows(store.get(), kRows);
   Rng rng(1);
   std::string value;
-  while (held() < options.memory_budget - (12 << 20)) {
-    for (int i = 0; i < 1000; ++i) ASSERT_TRUE(store->Get(key(rng.Below(kRows)), &value).ok());
+  while (Held(*store, "memory") < options.memory_budget - (12 << 20)) {
+    for (int i = 0; i < 1000; ++i) ASSERT_TRUE(store->Get(RowKey(rng.Below(kRows)), &value).ok());
   }
   EXPECT_LE(AnonymousBytes(), options.memory_budget);
-  ASSERT_TRUE(store->Put(key(0), "1").ok());
-  while (held() > options.memory_budget - (14 << 20)) ::usleep(1000);  // before any stage is full
+  ASSERT_TRUE(store->Put(RowKey(0), "1").ok());
+  while (Held(*store, "memory") > options.memory_budget - (14 << 20))
+    ::usleep(1000);  // before any stage is full
 }
 
 // Data of the budget's size, scanned: munks come first, and blocks take their place.
@@ -257,35 +266,24 @@ TEST(Size, CachesGiveBackBeforeOthersGrow) {
   std::unique_ptr<Store> store;
   ASSERT_TRUE(Store::Open(options, scratch.path() + "/store", &store).ok());
   constexpr uint64_t kRows = 64'000;
-  const auto key = [](uint64_t row) { return "key" + std::to_string(100'000 + row); };
-  for (uint64_t row = 0; row < kRows; ++row) {
-    ASSERT_TRUE(store->Put(key(row), std::string(1000, 'v')).ok());
-  }
-  ASSERT_TRUE(store->Compact().ok());
-  const auto held = [&store](const std::string& cache) {
-    double bytes = 0;
-    for (const Statistic& statistic : store->GetStatistics()) {
-      if (statistic.name == cache + "_bytes") bytes = statistic.value;
-    }
-    return bytes;
-  };
+  LoadRows(store.get(), kRows);
   Rng rng(1);
-  double sum = 0, most = 0, most_munks = 0;
+  uint64_t sum = 0, most = 0, most_munks = 0;
   for (int round = 0; round < 40; ++round) {
     for (int i = 0; i < 500; ++i) {
-      const std::string from = key(rng.Below(kRows));
+      const std::string from = RowKey(rng.Below(kRows));
       ScanOptions scan;
       scan.start = from;
       scan.limit = 50;
       ASSERT_TRUE(store->Scan(scan, [](auto, auto) { return true; }).ok());
     }
-    sum = held("munk") + held("row_cache") + held("block_cache");
+    sum = Held(*store, "munk") + Held(*store, "row_cache") + Held(*store, "block_cache");
     most = std::max(most, sum);
-    most_munks = std::max(most_munks, held("munk"));
+    most_munks = std::max(most_munks, Held(*store, "munk"));
     ASSERT_TRUE(store->Flush().ok());
   }
-  EXPECT_LT(held("munk"), 0.6 * most_munks) << "they shift";
-  EXPECT_LT(most, 1.06 * sum);
+  EXPECT_LT(Held(*store, "munk"), 0.6 * static_cast<double>(most_munks)) << "they shift";
+  EXPECT_LT(most, 1.06 * static_cast<double>(sum));
 }
 
 }  // namespace
