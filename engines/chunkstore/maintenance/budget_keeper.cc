@@ -20,7 +20,7 @@ constexpr uint64_t kDecisionNs = 200'000'000;
 // Heat is halved after each survey: on average it is what was read in so long.
 constexpr double kHeatSeconds = 1.5 * 0.9;
 constexpr uint64_t kIdleNs = 1'000'000'000;  // without work
-// By how much the process may grow before an idle store looks again.
+// By how much the process may grow before a quiet store looks again.
 constexpr uint64_t kGrowthBytes = 4 << 20;
 // A run without its index: itself and its extent, each with what the heap adds, and who points to
 // it.

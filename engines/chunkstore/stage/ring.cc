@@ -159,7 +159,8 @@ size_t Ring::memory_in_use() const {
   return bytes;
 }
 
-// The write lock keeps Acquire out, which alone touches a free slot.
+// The write lock keeps Acquire out, which alone touches a free slot. Headers stay: Acquire reads and
+// writes them through the mapping, where a page that cannot be read again would be a signal.
 void Ring::ForgetUnused() {
   const kvdyno::MutexLock lock(mutex_);
   for (Slot& slot : slots_) {
@@ -167,7 +168,7 @@ void Ring::ForgetUnused() {
     if (const std::shared_ptr<Stage> stage = slot.stage.lock()) {
       stage->ForgetUnused();
     } else if (!slot.busy) {
-      slot.file->Forget(0, slot.size);
+      slot.file->Forget(kRecordsAt, slot.size - kRecordsAt);
     }
   }
 }
