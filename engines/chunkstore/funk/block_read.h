@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "concurrency/worker.h"
 #include "funk/format.h"
 #include "funk/read_ahead.h"
 #include "funk/segments.h"
@@ -32,6 +33,7 @@ struct ReadContext {
   bool fill_cache = true;
   bool verify_checksums = true;
   const ReadAhead* ahead = nullptr;  // null: nothing was read ahead for cursors
+  Worker* reader = nullptr;          // reads on for a table's cursor, which then reads all; null: none
   Prefetch* prefetch = nullptr;      // joins the next reads that go together; null: none
   // Grows, roughly, by the reads of the disk that a log's cursor needs; null: not counted.
   std::atomic<uint32_t>* log_reads = nullptr;

@@ -40,11 +40,4 @@ std::vector<ByteRange> RangeSet::Overlap(ByteRange range) const {
   return parts;
 }
 
-ByteRange RangeSet::Around(uint64_t offset) const {
-  const auto after = ranges_.upper_bound(offset);
-  if (after == ranges_.begin()) return {offset, offset};
-  const auto at = std::prev(after);
-  return at->second > offset ? ByteRange{at->first, at->second} : ByteRange{offset, offset};
-}
-
 }  // namespace chunkstore

@@ -20,8 +20,6 @@ class RangeSet {
   void Subtract(ByteRange range);
   // What of `range` is in the set.
   std::vector<ByteRange> Overlap(ByteRange range) const;
-  // The whole range of the set that holds `offset`; empty when none does.
-  ByteRange Around(uint64_t offset) const;
 
   uint64_t bytes() const { return bytes_; }
   bool empty() const { return ranges_.empty(); }

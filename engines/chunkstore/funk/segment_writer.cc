@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cstring>
+#include <utility>
 
 #include "funk/segments.h"
 #include "hooks/seeded_bugs.h"
@@ -9,16 +10,23 @@ namespace chunkstore {
 
 namespace {
 
-constexpr size_t kBufferBytes = size_t{1} << 20;
+constexpr size_t kBufferBytes = size_t{512} << 10;  // of each of the two
 static_assert(kBufferBytes % kvdyno::kDirectAlignment == 0);
 
 }  // namespace
 
-SegmentWriter::SegmentWriter(Segments* segments, uint64_t number)
-    : segments_(segments), number_(number), buffer_(kBufferBytes) {}
+SegmentWriter::SegmentWriter(Segments* segments, uint64_t number,
+                             std::unique_ptr<kvdyno::WritableFile> file)
+    : segments_(segments),
+      number_(number),
+      file_(std::move(file)),
+      buffer_(kBufferBytes),
+      on_its_way_(kBufferBytes),
+      worker_(segments->space_ != nullptr) {}
 
 SegmentWriter::~SegmentWriter() {
   if (finished_) return;
+  worker_.Wait();
   file_.reset();
   // What stays is found and removed by the next Recover.
   (void)segments_->RemoveFile(number_);
@@ -38,10 +46,20 @@ Status SegmentWriter::Append(std::string_view bytes) {
 }
 
 Status SegmentWriter::WriteBuffer() {
-  const Status status = file_->Append({buffer_.data(), buffered_});
-  segments_->written_bytes_.fetch_add(status.ok() ? buffered_ : 0, std::memory_order_relaxed);
-  buffered_ = 0;
-  return status;
+  if (Status status = WaitForWrite(); !status.ok()) return status;
+  std::swap(buffer_, on_its_way_);
+  const std::string_view bytes(on_its_way_.data(), std::exchange(buffered_, 0));
+  worker_.Do([this, bytes] {
+    written_ = file_->Append(bytes);
+    segments_->written_bytes_.fetch_add(written_.ok() ? bytes.size() : 0,
+                                        std::memory_order_relaxed);
+  });
+  return Status::Ok();
+}
+
+Status SegmentWriter::WaitForWrite() {
+  worker_.Wait();
+  return written_;
 }
 
 Status SegmentWriter::Finish(bool sync) {
@@ -53,6 +71,7 @@ Status SegmentWriter::Finish(bool sync) {
     buffered_ += padding;
   }
   if (status_.ok() && buffered_ > 0) status_ = WriteBuffer();
+  if (status_.ok()) status_ = WaitForWrite();
   if (sync && !Seeded(Bug::kFlushWithoutSync)) {
     if (status_.ok()) status_ = file_->Sync();
     if (status_.ok()) status_ = segments_->files_->SyncDirectory(segments_->directory_);

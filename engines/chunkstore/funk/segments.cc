@@ -123,8 +123,7 @@ Status Segments::Create(std::unique_ptr<SegmentWriter>* writer) {
   }
   std::unique_ptr<kvdyno::WritableFile> file;
   if (Status status = files_->Create(PathOf(number), direct_, &file); !status.ok()) return status;
-  writer->reset(new SegmentWriter(this, number));
-  (*writer)->file_ = std::move(file);
+  writer->reset(new SegmentWriter(this, number, std::move(file)));
   return Status::Ok();
 }
 
@@ -143,7 +142,6 @@ void Segments::AddLive(const ExtentRef& extent) {
 }
 
 void Segments::Free(const ExtentRef& extent) {
-  std::vector<ByteRange> holes;
   {
     const kvdyno::MutexLock lock(mutex_);
     const auto at = segments_.find(extent.segment);
@@ -152,45 +150,52 @@ void Segments::Free(const ExtentRef& extent) {
     segment.live.Subtract(RangeOf(extent));
     segment.dead.Add(RangeOf(extent));
     const auto taken = static_cast<double>(segment.size - segment.punched);
-    if (segment.live.empty()) {
-      holes.push_back(segment.dead.Around(extent.offset));
-    } else if (static_cast<double>(segment.dead.bytes()) >= least_dead_ * taken) {
-      holes = segment.dead.Overlap({0, segment.size});
-      std::erase_if(holes, [&](const ByteRange& hole) { return hole.size() < least_hole_; });
-    }
+    const bool much = static_cast<double>(segment.dead.bytes()) >= least_dead_ * taken;
+    if (segment.asked || !(much || segment.live.empty())) return;
+    segment.asked = true;
   }
-  for (const ByteRange& hole : holes) GiveBack(extent.segment, hole);
+  const auto give_back = [this, number = extent.segment] { GiveBack(number, least_hole_); };
+  if (space_ == nullptr) {
+    give_back();
+  } else {
+    space_->Do(give_back);
+  }
+}
+
+void Segments::WaitForSpace() {
+  if (space_ != nullptr) space_->Wait();
 }
 
 void Segments::PunchGaps() {
-  std::vector<std::pair<uint64_t, ByteRange>> gaps;
+  std::vector<uint64_t> numbers;
   {
     const kvdyno::MutexLock lock(mutex_);
-    for (const auto& [number, segment] : segments_) {
-      for (const ByteRange& range : segment.dead.Overlap({0, segment.size})) {
-        gaps.emplace_back(number, range);
-      }
-    }
+    for (const auto& [number, segment] : segments_) numbers.push_back(number);
   }
-  for (const auto& [number, range] : gaps) GiveBack(number, range);
+  for (const uint64_t number : numbers) GiveBack(number, 1);
 }
 
-// The whole file when nothing else is in it, else the whole pages within `dead`, which no run
-// shares.
-void Segments::GiveBack(uint64_t number, ByteRange dead) {
+// The whole file when nothing else is in it, else the whole pages within dead ranges that are long
+// enough: no run shares those.
+void Segments::GiveBack(uint64_t number, uint64_t least) {
+  std::vector<ByteRange> holes;
   bool all = false;
   {
     const kvdyno::MutexLock lock(mutex_);
     const auto at = segments_.find(number);
     if (at == segments_.end()) return;
-    all = at->second.dead.bytes() + at->second.punched == at->second.size;
+    Segment& segment = at->second;
+    segment.asked = false;
+    all = segment.dead.bytes() + segment.punched == segment.size;
+    if (!all) holes = segment.dead.Overlap({0, segment.size});
   }
-  const ByteRange pages = WholePages(dead);
-  if (all) {
-    if (!RemoveFile(number)) return;
+  if (all && RemoveFile(number)) {
     const kvdyno::MutexLock lock(mutex_);
     segments_.erase(number);
-  } else if (pages.size() > 0 && Punch(number, pages)) {
+  }
+  for (const ByteRange& hole : holes) {
+    const ByteRange pages = WholePages(hole);
+    if (hole.size() < least || pages.size() == 0 || !Punch(number, pages)) continue;
     const kvdyno::MutexLock lock(mutex_);
     const auto at = segments_.find(number);
     if (at == segments_.end()) return;

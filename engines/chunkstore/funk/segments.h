@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "concurrency/worker.h"
 #include "entry/entry.h"
 #include "funk/extents.h"
 #include "funk/format.h"
@@ -22,7 +23,8 @@ namespace chunkstore {
 
 class Segments;
 
-// Writes a new segment through an aligned buffer. After an error every call returns that error.
+// Writes a new segment through two aligned buffers: while one is filled, the other is written. After
+// an error, which may be one of an earlier write, every call returns that error.
 class SegmentWriter {
  public:
   ~SegmentWriter();
@@ -36,8 +38,9 @@ class SegmentWriter {
 
  private:
   friend class Segments;
-  SegmentWriter(Segments* segments, uint64_t number);
+  SegmentWriter(Segments* segments, uint64_t number, std::unique_ptr<kvdyno::WritableFile> file);
   Status WriteBuffer();
+  Status WaitForWrite();
 
   Segments* segments_;
   uint64_t number_ = 0;
@@ -47,6 +50,9 @@ class SegmentWriter {
   size_t buffered_ = 0;
   Status status_;
   bool finished_ = false;
+  kvdyno::AlignedBuffer on_its_way_;
+  Status written_;  // of the write that is on its way
+  Worker worker_;   // the last member: it ends before what it writes goes
 };
 
 // The thread's own buffer for short reads, for a scope; such scopes do not nest. Keeps at most a
@@ -86,6 +92,10 @@ class Segments {
   // before a live run does.
   Status Recover(const std::vector<ExtentRef>& live, bool read_only);
 
+  // From now on threads of their own write, and give space back, while callers go on. Before the
+  // first writer, if at all.
+  void UseThreads() { space_ = std::make_unique<Worker>(true); }
+
   // A writer for the next number; an unfinished segment is removed with its writer, which must not
   // outlive this.
   Status Create(std::unique_ptr<SegmentWriter>* writer);
@@ -95,6 +105,8 @@ class Segments {
   // the file when nothing else is left in it, else as a hole where the file system can. Also for a
   // run that was finished but never added.
   void Free(const ExtentRef& extent);
+  // Returns when what was freed so far has gone back.
+  void WaitForSpace();
   // Gives back what a crash left between the live runs of each file, and tries again what failed
   // before. Slow; for background work. Until it was called, file_bytes() counts recovered files
   // whole.
@@ -131,6 +143,7 @@ class Segments {
     uint64_t punched = 0;  // bytes that went back already
     RangeSet live;         // runs in use
     RangeSet dead;         // neither in use nor given back; what is in no set may become live
+    bool asked = false;    // dead space is about to be given back
   };
 
   // What is wrong with a read from `from` that brought `read` bytes; counts it.
@@ -140,7 +153,7 @@ class Segments {
   // Both return whether the space went back; they hold no lock while the file system works.
   bool RemoveFile(uint64_t number);
   bool Punch(uint64_t number, ByteRange pages);
-  void GiveBack(uint64_t number, ByteRange dead);
+  void GiveBack(uint64_t number, uint64_t least);
 
   kvdyno::FileSystem* files_;
   std::string directory_;
@@ -158,6 +171,7 @@ class Segments {
   std::atomic<uint64_t> written_bytes_{0};
   mutable std::atomic<uint64_t> reads_{0};
   mutable std::atomic<uint64_t> read_bytes_{0};
+  std::unique_ptr<Worker> space_;  // null: callers give space back. The last member: it uses others
 };
 
 }  // namespace chunkstore

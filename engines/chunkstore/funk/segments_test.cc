@@ -1,5 +1,7 @@
 #include "funk/segments.h"
 
+#include <atomic>
+#include <chrono>
 #include <thread>
 
 #include "funk/funk_test_data.h"
@@ -282,6 +284,65 @@ TEST_F(SegmentsTest, FailedFinishRemovesTheFile) {
   EXPECT_EQ(segments_->file_bytes(), 0u);
 }
 
+TEST_F(SegmentsTest, ThreadsWriteAndGiveSpaceBack) {
+  segments_->UseThreads();
+  const auto extents = WriteExtents({3'000'000, 10, 1'500'000, 700'000});
+  EXPECT_EQ(segments_->written_bytes(), segments_->file_bytes());
+  for (const ExtentRef& extent : extents) ExpectWhole(extent);
+  segments_->Free(extents[0]);
+  segments_->WaitForSpace();
+  EXPECT_LT(segments_->file_bytes(), 2'300'000u);
+  for (size_t i = 1; i < extents.size(); ++i) ExpectWhole(extents[i]);
+  for (size_t i = 1; i < extents.size(); ++i) segments_->Free(extents[i]);
+  segments_->WaitForSpace();
+  EXPECT_FALSE(Exists(extents[0].segment));
+}
+
+// Holes wait for their turn; meanwhile more space may die, which is given back with them.
+TEST_F(SegmentsTest, SpaceThatDiesWhileOtherSpaceGoesBackIsNotForgotten) {
+  segments_->UseThreads();
+  const auto extents = WriteExtents(std::vector<uint64_t>(200, 2 * kPage));
+  const auto live = WriteExtents({kPage});
+  std::atomic<int> calls{0};
+  files_.SetPlan([&calls](const kvdyno::testing::Call& call) {
+    if (call.name != "punch") return Status::Ok();
+    ++calls;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return Status::Ok();
+  });
+  for (size_t i = 0; i + 1 < extents.size(); ++i) segments_->Free(extents[i]);
+  segments_->WaitForSpace();
+  EXPECT_EQ(segments_->file_bytes(), 2 * kPage + kPage);
+  EXPECT_LT(calls, 200) << "one hole for what died together";
+  files_.SetPlan(nullptr);
+  ExpectWhole(extents.back());
+  ExpectWhole(live[0]);
+}
+
+// The buffer that fails may be one that an Append before handed over.
+TEST_F(SegmentsTest, AnEarlierWritesErrorComesWithALaterCall) {
+  segments_->UseThreads();
+  for (const int failing : {1, 2, 5}) {
+    SCOPED_TRACE(failing);
+    std::atomic<int> appends{0};
+    files_.SetPlan([&](const kvdyno::testing::Call& call) {
+      return call.name == "append" && ++appends == failing ? Status::NoSpace("full") : Status::Ok();
+    });
+    std::unique_ptr<SegmentWriter> writer;
+    ExpectOk(segments_->Create(&writer));
+    Status status;
+    for (int i = 0; i < 40 && status.ok(); ++i) status = writer->Append(std::string(60'000, 'x'));
+    if (status.ok()) status = writer->Finish(true);
+    EXPECT_EQ(status.code(), Code::kNoSpace);
+    EXPECT_EQ(writer->Finish(true).code(), Code::kNoSpace);
+    EXPECT_EQ(appends, failing) << "nothing is written behind what is missing";
+    const uint64_t number = writer->number();
+    writer.reset();
+    EXPECT_FALSE(Exists(number));
+    files_.SetPlan(nullptr);
+  }
+}
+
 TEST(RangeSet, AgreesWithABitmap) {
   const uint64_t seed = std::random_device{}();
   SCOPED_TRACE(::testing::Message() << "seed " << seed);
@@ -295,13 +356,14 @@ TEST(RangeSet, AgreesWithABitmap) {
     add ? set.Add({from, to}) : set.Subtract({from, to});
     for (uint64_t i = from; i < to; ++i) bits[i] = add;
     ASSERT_EQ(set.bytes(), static_cast<uint64_t>(std::count(bits.begin(), bits.end(), true)));
-    ByteRange around = {from, from};
-    if (bits[from]) {
-      while (around.from > 0 && bits[around.from - 1]) --around.from;
-      while (around.to < bits.size() && bits[around.to]) ++around.to;
+    std::vector<bool> seen(bits.size());
+    uint64_t last = 0;
+    for (const ByteRange& range : set.Overlap({from, bits.size()})) {
+      ASSERT_TRUE(range.from > last || last == 0) << "neighbours that touch are one range";
+      for (uint64_t i = range.from; i < range.to; ++i) seen[i] = true;
+      last = range.to;
     }
-    ASSERT_EQ(set.Around(from).from, around.from);
-    ASSERT_EQ(set.Around(from).to, around.to);
+    for (uint64_t i = from; i < bits.size(); ++i) ASSERT_EQ(seen[i], bits[i]);
   }
 }
 

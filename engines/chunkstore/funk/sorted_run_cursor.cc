@@ -8,6 +8,9 @@ namespace chunkstore {
 namespace {
 
 constexpr size_t kLargestRead = size_t{1} << 20;
+// With a reader: two pieces are held, one of them on its way.
+constexpr size_t kPiece = size_t{512} << 10;
+constexpr size_t kEnds = 2 * kvdyno::kDirectAlignment;  // what direct input may read around a piece
 // Blocks of larger reads are not put into the cache: such a scan brings more than will
 // be read again soon, and would drive out what point reads and short scans live on.
 constexpr size_t kLargestCachedRead = size_t{64} << 10;
@@ -15,7 +18,14 @@ constexpr size_t kLargestCachedRead = size_t{64} << 10;
 }  // namespace
 
 SortedRunCursor::SortedRunCursor(const SortedRun* run, const ReadContext& context, size_t span)
-    : run_(run), context_(context), span_(std::min(span, kLargestRead)) {}
+    : run_(run), context_(context), span_(std::min(span, kLargestRead)) {
+  // An error comes again when a Seek needs the index.
+  if (context.reader != nullptr && run_->Index(context_.ahead, &index_).ok()) StartPiece(0);
+}
+
+SortedRunCursor::~SortedRunCursor() {
+  if (context_.reader != nullptr) context_.reader->WaitFor(piece_.task);
+}
 
 void SortedRunCursor::Seek(std::string_view key) {
   valid_ = false;
@@ -69,6 +79,7 @@ bool SortedRunCursor::EnterBlock(size_t block) {
 
 // Whole blocks, so many that they reach the span, but one at least.
 bool SortedRunCursor::ReadFrom(size_t block) {
+  if (context_.reader != nullptr) return TakePiece(block);
   if (context_.ahead != nullptr) {
     read_ = context_.ahead->Find(run_->extent());
     read_offset_ = 0;
@@ -97,6 +108,38 @@ bool SortedRunCursor::ReadFrom(size_t block) {
   if (!status.ok()) return Fail(std::move(status));
   read_offset_ = blocks[block].offset;
   next_read_ = std::min(kLargestRead, next_read_ * 2);
+  return true;
+}
+
+void SortedRunCursor::StartPiece(size_t block) {
+  const auto& blocks = index_->blocks;
+  uint64_t length = blocks[block].length;
+  size_t next = block + 1;
+  for (; next < blocks.size() && length + blocks[next].length <= kPiece; ++next) {
+    length += blocks[next].length;
+  }
+  piece_.from = block;
+  piece_.to = next;
+  // Made here, where a BufferReuse of this thread has it.
+  if (piece_.buffer.size() == 0) piece_.buffer = kvdyno::AlignedBuffer(kPiece + kEnds);
+  piece_.task = context_.reader->Do([this, offset = blocks[block].offset, length] {
+    piece_.status =
+        run_->segments()->ReadInto(run_->extent(), offset, length, &piece_.buffer, &piece_.bytes);
+  });
+}
+
+bool SortedRunCursor::TakePiece(size_t block) {
+  context_.reader->WaitFor(piece_.task);
+  if (piece_.from != block || piece_.to == 0) {
+    StartPiece(block);
+    context_.reader->WaitFor(piece_.task);
+  }
+  if (!piece_.status.ok()) return Fail(piece_.status);
+  std::swap(buffer_, piece_.buffer);
+  read_ = piece_.bytes;
+  read_offset_ = index_->blocks[block].offset;
+  read_disk_ = true;
+  if (piece_.to < index_->blocks.size()) StartPiece(piece_.to);
   return true;
 }
 

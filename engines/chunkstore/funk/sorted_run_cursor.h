@@ -1,7 +1,8 @@
 // SortedRunCursor: walks a run's entries, reading ahead.
 // Blocks in the cache are used where the very next one is there; else a read brings as many bytes
 // as the caller announced, and each following read twice as many, up to 1 MiB. A run that was read
-// ahead is used from there. One thread; the run, and what was read ahead, outlive it.
+// ahead is used from there. With ReadContext::reader the whole run is read, a piece ahead of its use,
+// from the cursor's making on. One thread; the run, the reader, and what was read ahead, outlive it.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +15,7 @@ namespace chunkstore {
 class SortedRunCursor final : public EntryCursor {
  public:
   SortedRunCursor(const SortedRun* run, const ReadContext& context, size_t span);
+  ~SortedRunCursor() override;
   void Seek(std::string_view key) override;
   bool Valid() const override { return valid_; }
   void Next() override;
@@ -29,6 +31,8 @@ class SortedRunCursor final : public EntryCursor {
   // Both make the cursor invalid, with status_ set, where they return false.
   bool EnterBlock(size_t block);
   bool ReadFrom(size_t block);
+  void StartPiece(size_t block);
+  bool TakePiece(size_t block);
   bool Fail(Status status);
   void Show();
 
@@ -46,6 +50,15 @@ class SortedRunCursor final : public EntryCursor {
   uint64_t read_offset_ = 0;  // of read_ in the run
   BlockView view_;
   uint32_t at_ = 0;
+
+  // What the reader reads.
+  struct Piece {
+    size_t from = 0, to = 0;  // blocks
+    kvdyno::AlignedBuffer buffer;
+    std::string_view bytes;  // in buffer
+    Status status;
+    uint64_t task = 0;  // the reader's number of it
+  } piece_;
 
   Entry entry_;
   bool valid_ = false;

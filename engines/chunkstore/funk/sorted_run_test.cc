@@ -1,5 +1,6 @@
 #include "funk/sorted_run.h"
 
+#include <atomic>
 #include <thread>
 
 #include "funk/funk_test_data.h"
@@ -9,6 +10,14 @@ namespace {
 
 class SortedRunTest : public FunkTest {
  protected:
+  // Some 3.7 MB.
+  static Entries ManyEntries() {
+    Entries entries;
+    for (uint64_t i = 0; i < 4000; ++i) {
+      entries.push_back({Numbered("k", 10000 + i), std::string(900, 'v'), 3, EntryType::kValue});
+    }
+    return entries;
+  }
   // Every version of every key, those around them, and keys that no run has.
   void ExpectLookups(const Entries& entries, const SortedRun& run) {
     std::string value;
@@ -116,12 +125,46 @@ TEST_F(SortedRunTest, ServesFromTheCacheWhatItRead) {
   EXPECT_TRUE(result.from_cache);
 }
 
-TEST_F(SortedRunTest, ReadsAheadInFewCalls) {
-  Entries entries;
-  for (uint64_t i = 0; i < 4000; ++i) {
-    entries.push_back({Numbered("k", 10000 + i), std::string(900, 'v'), 3, EntryType::kValue});
+TEST_F(SortedRunTest, AReaderReadsPiecesAheadOfTheirUse) {
+  const Entries entries = ManyEntries();
+  const auto run = Open(Write({entries}, 4096).front());
+  for (const bool threaded : {false, true}) {
+    Worker reader(threaded);
+    context_.reader = &reader;
+    const uint64_t before = segments_->reads();
+    const auto cursor = run->NewCursor(context_, run->extent().length);
+    cursor->Seek({});
+    ExpectRest(entries, entries.begin(), cursor.get());
+    EXPECT_LE(segments_->reads() - before, 8u);
+    ExpectCursor(entries, cursor.get());
+    {
+      const auto unused = run->NewCursor(context_, run->extent().length);
+    }
   }
-  const auto run = Open(Write({entries}, 4096).front());  // some 3.7 MB
+}
+
+TEST_F(SortedRunTest, WhatAReaderCannotReadIsAnError) {
+  const Entries entries = ManyEntries();
+  const auto run = Open(Write({entries}, 4096).front());
+  Worker reader(true);
+  context_.reader = &reader;
+  std::atomic<int> reads{0};
+  files_.SetPlan([&reads](const kvdyno::testing::Call& call) {
+    return call.name == "read" && ++reads > 2 ? Status::IoError("failed") : Status::Ok();
+  });
+  const auto cursor = run->NewCursor(context_, run->extent().length);
+  size_t seen = 0;
+  for (cursor->Seek({}); cursor->Valid(); cursor->Next()) ++seen;
+  EXPECT_EQ(cursor->status().code(), Code::kIoError);
+  EXPECT_GT(seen, 0u);
+  EXPECT_LT(seen, entries.size());
+  files_.SetPlan(nullptr);
+  ExpectCursor(entries, cursor.get());
+}
+
+TEST_F(SortedRunTest, ReadsAheadInFewCalls) {
+  const Entries entries = ManyEntries();
+  const auto run = Open(Write({entries}, 4096).front());
   uint64_t before = segments_->reads();
   const auto whole = run->NewCursor(context_, size_t{1} << 30);
   whole->Seek({});

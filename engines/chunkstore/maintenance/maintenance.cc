@@ -32,6 +32,7 @@ void Maintenance::Start(bool punch_gaps) {
     if (punch_gaps) state_.segments->PunchGaps();
     return;
   }
+  state_.segments->UseThreads();
   if (punch_gaps) threads_.emplace_back([this] { state_.segments->PunchGaps(); });
   threads_.emplace_back([this] { RoundLoop(); });
   if (state_.options.durability != Durability::kNone) {
@@ -188,6 +189,7 @@ Status Maintenance::FlushAll() {
     const bool unflushed = oldest != nullptr && oldest->first() <= until;
     again = rotate_again || unflushed || (worked && ++extra_rounds < kExtraRounds);
   }
+  state_.segments->WaitForSpace();
   drain_seconds_ = static_cast<double>(kvdyno::NowNs() - begin) * 1e-9;
   return failed;
 }
@@ -249,6 +251,7 @@ Status Maintenance::CompactAll() {
     SurveyDebt();
     state_.slots.Reclaim();
   } while (!from.empty());
+  state_.segments->WaitForSpace();
   return Status::Ok();
 }
 
@@ -277,7 +280,10 @@ Status Maintenance::PayDebt(uint64_t log_bytes_max) {
     const uint64_t above = log_debt_ > log_bytes_max ? log_debt_ - log_bytes_max : 0;
     owed = std::min(owed.value_or(above), above);
     const uint64_t paid = *owed == 0 ? 0 : PayOnce(log_bytes_max, &error);
-    if (paid == 0) return error;
+    if (paid == 0) {
+      state_.segments->WaitForSpace();
+      return error;
+    }
     *owed -= std::min(*owed, paid);
   }
 }

@@ -7,7 +7,7 @@
 
 #include "core/collector.h"
 #include "hooks/seeded_bugs.h"
-#include "maintenance/log_warmer.h"
+#include "maintenance/job_reader.h"
 
 namespace chunkstore {
 
@@ -17,63 +17,6 @@ struct Reorganiser::Prepared {
 };
 
 namespace {
-
-// Entries up to a version: what is flushed. A munk holds more than that, which must not reach a
-// table before all writes that came earlier are on disk as well.
-class UpTo final : public EntryCursor {
- public:
-  UpTo(std::unique_ptr<EntryCursor> cursor, Version version)
-      : cursor_(std::move(cursor)), version_(version) {}
-  void Seek(std::string_view key) override {
-    cursor_->Seek(key);
-    Skip();
-  }
-  bool Valid() const override { return cursor_->Valid(); }
-  void Next() override {
-    cursor_->Next();
-    Skip();
-  }
-  const Entry& entry() const override { return cursor_->entry(); }
-  Status status() const override { return cursor_->status(); }
-
- private:
-  void Skip() {
-    while (cursor_->Valid() && cursor_->entry().version > version_) cursor_->Next();
-  }
-  std::unique_ptr<EntryCursor> cursor_;
-  Version version_;
-};
-
-// One after the other.
-class Chain final : public EntryCursor {
- public:
-  explicit Chain(std::vector<std::unique_ptr<EntryCursor>> cursors)
-      : cursors_(std::move(cursors)) {}
-  void Seek(std::string_view key) override {
-    for (auto& cursor : cursors_) cursor->Seek(key);
-    at_ = 0;
-    Skip();
-  }
-  bool Valid() const override { return at_ < cursors_.size() && cursors_[at_]->Valid(); }
-  void Next() override {
-    cursors_[at_]->Next();
-    Skip();
-  }
-  const Entry& entry() const override { return cursors_[at_]->entry(); }
-  Status status() const override {
-    for (const auto& cursor : cursors_) {
-      if (!cursor->status().ok()) return cursor->status();
-    }
-    return Status::Ok();
-  }
-
- private:
-  void Skip() {
-    while (at_ < cursors_.size() && !cursors_[at_]->Valid() && cursors_[at_]->status().ok()) ++at_;
-  }
-  std::vector<std::unique_ptr<EntryCursor>> cursors_;
-  size_t at_ = 0;
-};
 
 // Segment and offset of each block of the job's tables whose index is in memory.
 template <typename Do>
@@ -94,7 +37,7 @@ void ForEachBlock(const Job& job, const Do& use) {
 // its blocks take the place of those that were. Elsewhere they would push out blocks that are read
 // more.
 bool Reorganiser::MostIsCached(const Job& job) const {
-  if (state_.blocks == nullptr || MunkOf(job) != nullptr) return false;
+  if (state_.blocks == nullptr || JobReader::MunkOf(job) != nullptr) return false;
   uint64_t all = 0;
   uint64_t cached = 0;
   ForEachBlock(job, [&](uint64_t segment, uint64_t offset) {
@@ -104,55 +47,9 @@ bool Reorganiser::MostIsCached(const Job& job) const {
   return all > 0 && 4 * cached >= 3 * all;
 }
 
-const Munk* Reorganiser::MunkOf(const Job& job) {
-  return job.chunks.size() == 1 ? job.chunks[0]->ActiveMunk() : nullptr;
-}
-
-// Reads the logs of jobs from the first on, as many as there is room for, and returns behind which.
-size_t Reorganiser::FetchSome(const std::vector<Job>& jobs, size_t first, size_t end,
-                              ReadAhead* ahead) const {
-  std::vector<Chunk*> chunks;
-  uint64_t bytes = 0;
-  size_t at = first;
-  for (; at < end && (at == first || bytes < policy_.GroupBytes()); ++at) {
-    if (MunkOf(jobs[at]) != nullptr) continue;
-    for (Chunk* chunk : jobs[at].chunks) {
-      chunks.push_back(chunk);
-      bytes += chunk->funk().log_bytes();
-    }
-  }
-  FetchLogs(chunks, state_.segments.get(), ahead);
-  return at;
-}
-
-std::unique_ptr<EntryCursor> Reorganiser::JobCursor(const Job& job, const ReadAhead& ahead) {
-  const Munk* munk = MunkOf(job);
-  if (munk != nullptr) {
-    const Version flushed = Seeded(Bug::kReorganiseWithoutCheckpoint)
-                                ? kNewest
-                                : state_.manifest->state().flushed_version;
-    return std::make_unique<UpTo>(munk->NewCursor(), flushed);
-  }
-  const ReadContext context{state_.segments.get(), nullptr, false, state_.options.verify_checksums,
-                            &ahead};
-  std::vector<std::unique_ptr<EntryCursor>> chain;
-  for (const Chunk* chunk : job.chunks) {
-    const Funk& funk = chunk->funk();
-    std::vector<std::unique_ptr<EntryCursor>> sources;
-    // All of each run is needed: whole runs are read, past the block cache.
-    funk.log->AddRunCursors(context, funk.log_bytes(), &sources);
-    if (funk.table != nullptr) {
-      sources.push_back(funk.table->NewCursor(context, funk.table->extent().length));
-    }
-    chain.push_back(NewMergingCursor(std::move(sources)));
-  }
-  return std::make_unique<Chain>(std::move(chain));
-}
-
-Status Reorganiser::Prepare(const Job& job, const ReadAhead& ahead, SegmentWriter* segment,
+Status Reorganiser::Prepare(const Job& job, EntryCursor* cursor, SegmentWriter* segment,
                             PieceWriter* writer, Prepared* prepared) {
   prepared->job = &job;
-  const std::unique_ptr<EntryCursor> cursor = JobCursor(job, ahead);
   Version now = 0;
   // What is flushed is complete: a write at or below it has nothing older on its way.
   Collector collector(state_.snapshots.Live(&now), kNewest);
@@ -175,15 +72,14 @@ void Reorganiser::PrepareSome(const std::vector<Job>& jobs, size_t first, size_t
   Status failed = state_.segments->Create(&segment);
   bool wrote = false;
   std::vector<ExtentRef> wasted;  // what failed jobs wrote
-  ReadAhead ahead;
+  JobReader reader(&state_, &policy_, &jobs, first, end);
   PieceWriter writer(&state_, &policy_);
-  size_t fetched = first;
   for (size_t i = first; i < end; ++i) {
     Status& status = (*statuses)[i];
     const uint64_t from = failed.ok() ? segment->offset() : 0;
-    if (failed.ok() && i == fetched) fetched = FetchSome(jobs, i, end, &ahead);
-    status =
-        failed.ok() ? Prepare(jobs[i], ahead, segment.get(), &writer, &(*prepared)[i]) : failed;
+    status = failed.ok()
+                 ? Prepare(jobs[i], reader.Next().get(), segment.get(), &writer, &(*prepared)[i])
+                 : failed;
     if (!status.ok()) {
       (*prepared)[i].pieces.clear();
       if (failed.ok() && segment->offset() > from) {

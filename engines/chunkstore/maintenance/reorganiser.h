@@ -26,17 +26,14 @@ class Reorganiser {
 
  private:
   struct Prepared;  // a job's outcome before it is installed
-  Status Prepare(const Job& job, const ReadAhead& ahead, SegmentWriter* segment,
-                 PieceWriter* writer, Prepared* prepared);
+  Status Prepare(const Job& job, EntryCursor* cursor, SegmentWriter* segment, PieceWriter* writer,
+                 Prepared* prepared);
   void PrepareSome(const std::vector<Job>& jobs, size_t first, size_t end,
                    std::vector<Prepared>* prepared, std::vector<Status>* statuses);
-  size_t FetchSome(const std::vector<Job>& jobs, size_t first, size_t end, ReadAhead* ahead) const;
   Status Install(std::vector<Prepared>* prepared);
   void InstallOne(Prepared* prepared, const std::vector<uint64_t>& ids,
                   std::vector<Chunk*>* removed, std::vector<Chunk*>* added);
   bool MostIsCached(const Job& job) const;
-  static const Munk* MunkOf(const Job& job);  // that can be written out instead
-  std::unique_ptr<EntryCursor> JobCursor(const Job& job, const ReadAhead& ahead);
 
   State& state_;
   const Policy& policy_;

@@ -1,0 +1,69 @@
+#include "concurrency/worker.h"
+
+#include <chrono>
+#include <utility>
+
+namespace chunkstore {
+
+namespace {
+
+constexpr auto kLong = std::chrono::hours(1);  // someone notifies
+
+}  // namespace
+
+Worker::~Worker() {
+  if (!thread_.joinable()) return;
+  {
+    const kvdyno::MutexLock lock(mutex_);
+    stop_ = true;
+  }
+  changed_.NotifyAll();
+  thread_.join();
+}
+
+uint64_t Worker::Do(std::function<void()> task) {
+  uint64_t number = 0;
+  if (!threaded_) {
+    task();
+    return number;
+  }
+  {
+    const kvdyno::MutexLock lock(mutex_);
+    tasks_.push_back(std::move(task));
+    number = ++given_;
+    if (!thread_.joinable()) thread_ = std::thread([this] { Loop(); });
+  }
+  changed_.NotifyAll();
+  return number;
+}
+
+void Worker::WaitFor(uint64_t task) {
+  const kvdyno::MutexLock lock(mutex_);
+  while (given_ - tasks_.size() < task) changed_.WaitFor(&mutex_, kLong);
+}
+
+void Worker::Wait() {
+  const kvdyno::MutexLock lock(mutex_);
+  const uint64_t last = given_;
+  while (given_ - tasks_.size() < last) changed_.WaitFor(&mutex_, kLong);
+}
+
+void Worker::Loop() {
+  for (;;) {
+    std::function<void()>* task = nullptr;
+    {
+      const kvdyno::MutexLock lock(mutex_);
+      while (tasks_.empty() && !stop_) changed_.WaitFor(&mutex_, kLong);
+      if (tasks_.empty()) return;
+      task = &tasks_.front();  // a deque's elements stay where they are
+    }
+    (*task)();
+    {
+      const kvdyno::MutexLock lock(mutex_);
+      tasks_.pop_front();
+    }
+    changed_.NotifyAll();
+  }
+}
+
+}  // namespace chunkstore

@@ -1,0 +1,80 @@
+// A worker runs what it is given in order, and waits end when they should.
+#include "concurrency/worker.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+#include <vector>
+
+namespace chunkstore {
+namespace {
+
+TEST(Worker, RunsTasksInOrderOnAThreadOfItsOwn) {
+  std::vector<int> done;
+  std::thread::id ran_on;
+  Worker worker(true);
+  for (int i = 0; i < 100; ++i) {
+    worker.Do([&, i] {
+      done.push_back(i);
+      ran_on = std::this_thread::get_id();
+    });
+  }
+  worker.Wait();
+  ASSERT_EQ(done.size(), 100u);
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(done[static_cast<size_t>(i)], i);
+  EXPECT_NE(ran_on, std::this_thread::get_id());
+}
+
+TEST(Worker, WaitsForOneTaskAndNotForLaterOnes) {
+  std::atomic<bool> go_on{false};
+  std::atomic<bool> first_done{false};
+  Worker worker(true);
+  const uint64_t first = worker.Do([&] { first_done = true; });
+  const uint64_t second = worker.Do([&] {
+    while (!go_on) std::this_thread::yield();
+  });
+  worker.WaitFor(first);
+  EXPECT_TRUE(first_done);
+  go_on = true;
+  worker.WaitFor(second);
+}
+
+TEST(Worker, EndsWhenAllTasksHaveRun) {
+  std::atomic<int> done{0};
+  {
+    Worker worker(true);
+    for (int i = 0; i < 10; ++i) {
+      worker.Do([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        ++done;
+      });
+    }
+  }
+  EXPECT_EQ(done, 10);
+}
+
+TEST(Worker, TakesTasksFromSeveralThreads) {
+  std::atomic<int> done{0};
+  Worker worker(true);
+  std::vector<std::thread> givers;
+  for (int i = 0; i < 4; ++i) {
+    givers.emplace_back([&] {
+      for (int k = 0; k < 100; ++k) worker.WaitFor(worker.Do([&] { ++done; }));
+    });
+  }
+  for (std::thread& giver : givers) giver.join();
+  EXPECT_EQ(done, 400);
+}
+
+TEST(Worker, WithoutAThreadRunsTasksAtOnce) {
+  Worker worker(false);
+  std::thread::id ran_on;
+  worker.WaitFor(worker.Do([&] { ran_on = std::this_thread::get_id(); }));
+  EXPECT_EQ(ran_on, std::this_thread::get_id());
+  worker.Wait();
+}
+
+}  // namespace
+}  // namespace chunkstore
