@@ -1,6 +1,5 @@
-// Worker: a thread that runs tasks one after another, in the order in which they were given. For
-// input and output that whoever asks for it need not wait for. Knows no store. Safe from
-// any thread.
+// Worker: a thread that runs tasks one after another, in the order in which they were given: input
+// and output that the caller need not wait for. Knows no store. Safe from any thread.
 #pragma once
 
 #include <cstdint>

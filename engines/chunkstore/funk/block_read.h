@@ -33,7 +33,7 @@ struct ReadContext {
   bool fill_cache = true;
   bool verify_checksums = true;
   const ReadAhead* ahead = nullptr;  // null: nothing was read ahead for cursors
-  Worker* reader = nullptr;          // reads on for a table's cursor, which then reads all; null: none
+  Worker* reader = nullptr;          // reads ahead for a cursor over all of a run; null: none
   Prefetch* prefetch = nullptr;      // joins the next reads that go together; null: none
   // Grows, roughly, by the reads of the disk that a log's cursor needs; null: not counted.
   std::atomic<uint32_t>* log_reads = nullptr;

@@ -15,7 +15,7 @@ namespace chunkstore {
 
 class JobReader {
  public:
-  // Of jobs[first] to before jobs[end]. All arguments outlive it.
+  // Reads jobs[first] to before jobs[end]. All arguments outlive it.
   JobReader(State* state, const Policy* policy, const std::vector<Job>* jobs, size_t first,
             size_t end);
 
