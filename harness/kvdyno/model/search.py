@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .engine import Engine
-from .options import parse_value
+from .options import parse_value, value_text
 
 Options = Mapping[str, str]
 
@@ -55,7 +55,7 @@ class Space:
             text = options.get(each.name, described.default)
             value = parse_value(described, text)
             if each.values or not isinstance(value, str):
-                found[each.name] = text
+                found[each.name] = value_text(value)
         return found
 
 
@@ -70,9 +70,12 @@ class Objective:
 @dataclass(frozen=True)
 class Try:
     """One candidate. `gains` are, for each objective, the logarithms of how much better than the default it
-    was (above 0: better), averaged over workloads; None if a run failed, for the reason in `failure`.
+    was (above 0: better), averaged over workloads and repetitions; None if a run failed, for the reason in
+    `failure`. `each` has the gains of every repetition in full length.
 
-    `seconds` is what it took, with its loads.
+    `short` are the gains of its short run, if it had one. `pruned`: there was no run in full length, and
+    `gains` are those of the short one. `origin` is what proposed it: "preset tuned", or a strategy's name.
+    `seconds` is what it took, with its loads, `short_seconds` the part of its short run.
     """
 
     number: int
@@ -80,6 +83,11 @@ class Try:
     gains: tuple[float, ...] | None
     failure: str = ""
     seconds: float = 0
+    each: tuple[tuple[float, ...], ...] = ()
+    short: tuple[float, ...] | None = None
+    pruned: bool = False
+    short_seconds: float = 0
+    origin: str = ""
 
 
 @dataclass(frozen=True)

@@ -106,6 +106,87 @@ def test_the_search_stops_early_enough_for_the_confirmation(
     assert found.confirmed
 
 
+PRESETS = """\
+default: {summary: as is}
+tuned: {summary: filters, options: {filter_bits: 10, write_buffer_size: 32MiB}}
+same: {summary: as tuned where the space varies it, options: {filter_bits: 10, write_buffer_size: 64MiB}}
+"""
+
+
+def with_presets(project: Project) -> None:
+    (project.adapters / ENGINE / "presets.yaml").write_text(PRESETS)
+
+
+@pytest.mark.parametrize("strategy", ["tpe", "random", "sweep"])
+def test_a_search_begins_with_the_presets_as_far_as_its_space_holds_them(
+    project: Project, monkeypatch: pytest.MonkeyPatch, strategy: str
+) -> None:
+    with_presets(project)
+    found = search(project, Simulation(filters_pay), monkeypatch, strategy=strategy, tries=4)
+    assert [one.origin for one in found.tries] == ["preset tuned", *[strategy] * 3]
+    assert found.tries[0].options["filter_bits"] == "10"
+    assert found.tries[0].options["write_buffer_size"] == str(64 << 20), "moved into the range"
+
+
+def test_a_preset_that_candidates_are_compared_with_is_no_candidate(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_presets(project)
+    found = search(project, Simulation(filters_pay), monkeypatch, preset="same", tries=3)
+    assert [one.origin for one in found.tries] == ["preset default", "tpe", "tpe"]
+    # What only the compared preset sets is the engine's default again, moved into the range.
+    assert found.tries[0].options == {"filter_bits": "0", "write_buffer_size": str(64 << 20)}
+
+
+def test_short_runs_drop_candidates_without_hope_and_so_more_are_tried(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Every candidate of the space with fewer than 18 bits is far below the best.
+    changes = {"tries": None, "budget_seconds": 1500.0, "strategy": "random"}
+    whole = search(project, Simulation(filters_pay), monkeypatch, **changes)
+    raced = search(project, Simulation(filters_pay), monkeypatch, short=0.1, **changes)
+    dropped = [one for one in raced.tries if one.pruned]
+    assert dropped
+    assert len(raced.tries) > len(whole.tries)
+    assert not {one.number for one in dropped} & set(raced.front)
+    assert all(one.number not in {each.number for each in raced.confirmed} for one in dropped)
+    best = max(int(one.options["filter_bits"]) for one in raced.tries if one.gains)
+    assert best in {int(one.options["filter_bits"]) for one in raced.tries if one.number in raced.front}
+
+
+def test_short_runs_alone_drop_nothing_where_all_are_equal(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flat = Simulation(lambda _properties, _workload: 50_000.0, noise=0.02)
+    found = search(project, flat, monkeypatch, tries=20, short=0.25)
+    assert sum(one.pruned for one in found.tries) <= 2
+
+
+def test_a_search_with_short_runs_goes_on_where_it_was(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_presets(project)
+    whole = search(project, Simulation(filters_pay), monkeypatch, short=0.1, tries=14)
+    stopping = Simulation(filters_pay, stop_after=31)
+    with pytest.raises(Interrupted):
+        search(project, stopping, monkeypatch, short=0.1, tries=14)
+    stopping.stop_after = None
+    assert search(project, stopping, monkeypatch, short=0.1, tries=14).tries == whole.tries
+
+
+def test_where_noise_decides_the_front_tries_are_repeated(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    close = Simulation(lambda _properties, _workload: 50_000.0, noise=0.05)
+    found = search(project, close, monkeypatch, tries=12)
+    assert max(len(one.each) for one in found.tries) > 1
+    assert sum(len(one.each) for one in found.tries) <= 24, "one repeat for each try at most"
+    for one in found.tries:
+        assert one.gains
+        column = [gains[0] for gains in one.each]
+        assert not column or one.gains[0] == pytest.approx(sum(column) / len(column))
+
+
 def test_noise_alone_changes_no_option(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     flat = Simulation(lambda _properties, _workload: 50_000.0, noise=0.05)
     found = search(project, flat, monkeypatch, tries=12)
@@ -133,6 +214,8 @@ BAD = {
         {"ranges": {"filter_bits": "0,0", "write_buffer_size": "256MiB,256MiB", "mapped_files": "1000"}},
         "expected candidates that differ from the default",
     ),
+    "short": ({"short": 1.5}, "expected a share between 0 and 1, found 1.5"),
+    "nothing shorter": ({"short": 0.25, "workloads": ("load",)}, "measured phase can be shorter"),
     "cap": ({"cap": "much"}, "expected a size"),
 }
 
