@@ -206,11 +206,11 @@ def tune(
         cap=cap,
     )
     found = pipeline.search(here, asked, how=how, watch=_watch(here, how, json=json), wait=wait)
-    html, trail = pipeline.write_search(found)
+    html, markdown, trail = pipeline.write_search(found)
     from .pages import tuning as page  # reports bring libraries that take seconds to import
 
     if json:
-        print_json(page.search_document(found, html=html, trail=trail))
+        print_json(page.search_document(found, html=html, markdown=markdown, trail=trail))
     else:
         page.search_page(console, found, html=html)
 

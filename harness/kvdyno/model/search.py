@@ -37,6 +37,12 @@ class Dimension:
         """Whether the option means anything beside these."""
         return all(options.get(name) in values for name, values in (self.only_if or {}).items())
 
+    def place(self, value: float) -> float:
+        """Where a number lies in the range, from 0 to 1, on the range's scale."""
+        if self.log:
+            return math.log(value / self.low) / math.log(self.high / self.low)
+        return (value - self.low) / (self.high - self.low)
+
 
 @dataclass(frozen=True)
 class Space:
@@ -130,12 +136,31 @@ class Confirmed:
 
 
 @dataclass(frozen=True)
+class Share:
+    """An option's importance, as a share of all options', with a 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Untried:
+    """What no candidate had of an option: values, or stretches between neighbouring candidates or ends."""
+
+    name: str
+    values: tuple[str, ...] = ()
+    gaps: tuple[tuple[float, float], ...] = ()
+
+
+@dataclass(frozen=True)
 class SearchFound:
     """What a search found. `front` are the numbers of the tries that no other one beats in every objective.
 
-    `importances` maps each objective's metric to options and their shares, most important first. `folder` has
-    the report and the experiments, `confirmation` is the confirmation's ordinary report, and `preset` the
-    experiment that runs the winner; None if the default stays.
+    `importances` maps each objective's metric to options and their shares, most important first. `untried` is
+    what no candidate had, `unvaried` are the engine's options outside the space. `folder` has the report and
+    the experiments, `confirmation` is the confirmation's ordinary report. `experiment` runs the winner beside
+    the default, and `preset` has its options as the adapter's presets are written; None if the default stays.
     """
 
     space: Space
@@ -148,11 +173,14 @@ class SearchFound:
     front: tuple[int, ...]
     confirmed: tuple[Confirmed, ...]
     winner: Confirmed | None
-    importances: Mapping[str, Mapping[str, float]]
+    importances: Mapping[str, Mapping[str, Share]]
+    untried: tuple[Untried, ...]
+    unvaried: tuple[str, ...]
     budget_seconds: float
     spent_seconds: float
     folder: Path
     confirmation: Path | None
+    experiment: Path | None
     preset: Path | None
 
 

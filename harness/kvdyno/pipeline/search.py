@@ -22,7 +22,8 @@ from kvdyno.model.versions import split_version
 from kvdyno.plan import estimate
 from kvdyno.tuning import search as parts
 from kvdyno.tuning.candidates import drawn
-from kvdyno.tuning.strategies import front_of, importances
+from kvdyno.tuning.insight import importances, untried
+from kvdyno.tuning.strategies import front_of
 
 from .conclusions import analyse, write_report
 from .planning import demand_memory
@@ -137,27 +138,49 @@ def _concluded(bench: SearchBench, trail: tuple[Try, ...]) -> SearchFound:
             each.metric: importances(bench.space, trail, objective=place)
             for place, each in enumerate(bench.objectives)
         },
+        untried=untried(bench.space, trail),
+        unvaried=_unvaried(bench),
         budget_seconds=bench.asked.budget_seconds,
         spent_seconds=spent,
         folder=bench.folder,
         confirmation=page,
+        experiment=_write_experiment(bench, winner) if winner else None,
         preset=_write_preset(bench, winner) if winner else None,
     )
 
 
+def _unvaried(bench: SearchBench) -> tuple[str, ...]:
+    varied = {each.name for each in bench.space.dimensions}
+    return tuple(each.name for each in bench.engine.description.options if each.name not in varied)
+
+
 def _write_preset(bench: SearchBench, winner: Confirmed) -> Path:
+    """The winner over the compared preset, as an adapter's presets.yaml has presets."""
+    before = bench.engine.presets[bench.asked.preset].options
+    preset = {"summary": _found_by(bench, winner), "options": _options(bench, {**before, **winner.options})}
+    return write_yaml(bench.folder / "presets.yaml", {_TUNED: preset})
+
+
+def _options(bench: SearchBench, options: Options) -> dict[str, str]:
+    return {name: _spelled(bench.engine, name, text) for name, text in options.items()}
+
+
+def _found_by(bench: SearchBench, winner: Confirmed) -> str:
+    engine, today = bench.engine.description.engine, dt.datetime.now(dt.UTC).date()
+    by = f"{bench.asked.strategy} on {today}, try {winner.number}"
+    return f"Found for {engine.name} {engine.version} by {by}."
+
+
+def _write_experiment(bench: SearchBench, winner: Confirmed) -> Path:
     """The winner as an experiment that `kvdyno run` measures, pinned to the engine's version."""
-    engine = bench.engine
-    options = {name: _spelled(engine, name, text) for name, text in winner.options.items()}
+    engine, options = bench.engine, _options(bench, winner.options)
     pinned = bench.asked.engine
     if engine.built_version and split_version(pinned)[1] is None:
         pinned = f"{pinned}@{engine.built_version}"
     document = bench.document(f"{pinned}, tuned", {_TUNED: options}, confirming=True)
     for each in document["engines"]:
         each["engine"] = pinned
-    found = f"{engine.description.engine.name} {engine.description.engine.version}"
-    today = dt.datetime.now(dt.UTC).date()
-    document["description"] = f"Found for {found} by {bench.asked.strategy} on {today}, try {winner.number}."
+    document["description"] = _found_by(bench, winner)
     return write_yaml(bench.folder / f"{_TUNED}.yaml", document)
 
 
@@ -167,8 +190,10 @@ def _spelled(engine: Engine, name: str, text: str) -> str:
     return slug_value(option, parse_value(option, text)) if option else text
 
 
-def write_search(found: SearchFound) -> tuple[Path, Path]:
-    """The search's report as HTML, and its trail as CSV. Raises StoreError if they cannot be written."""
+def write_search(found: SearchFound) -> tuple[Path, Path, Path]:
+    """The search's report as HTML and Markdown, and its trail as CSV. Raises StoreError if they cannot be
+    written.
+    """
     from kvdyno.report.search import write_search as written
 
     return written(found)

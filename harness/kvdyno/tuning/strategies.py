@@ -175,22 +175,4 @@ def _dominates(one: Try, other: Try) -> bool:
     return all(a >= b for a, b in pairs) and any(a > b for a, b in pairs)
 
 
-def importances(space: Space, trail: Sequence[Try], *, objective: int) -> Mapping[str, float]:
-    """How much each option matters for being among the better half of the tries, as shares, most first
-    (PED-ANOVA: Watanabe, Bansal & Hutter, IJCAI 2023). Empty with fewer than two tries.
-    """
-    import optuna
-
-    study = optuna_study(space, trail)
-    if len(study.trials) < 2:
-        return {}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return optuna.importance.get_param_importances(
-            study,
-            evaluator=optuna.importance.PedAnovaImportanceEvaluator(target_quantile=0.5),
-            target=lambda trial: trial.values[objective],
-        )
-
-
 STRATEGIES: Mapping[str, Strategy] = {"tpe": tpe, "random": random_search, "sweep": coordinate_sweep}

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes.projects import make_project
+from fakes.projects import EXPERIMENT, make_project
 
 from kvdyno import pipeline
 from kvdyno.catalog import discover
@@ -64,12 +64,64 @@ def test_a_search_finds_better_options_and_writes_them_as_an_experiment(
     assert found.preset
     assert int(found.winner.options["filter_bits"]) > 5
     assert {row.workload: row.unseen for row in found.winner.rows} == {"a": False, "c": True}
-    request = pipeline.Request(str(found.preset))
+    request = pipeline.Request(str(found.experiment))
     _, whole = pipeline.make_plan(project, request)
     assert [choice.label for choice in whole.experiment.engines] == ["default", "tuned"]
-    page, trail = pipeline.write_search(found)
-    assert f"try {found.winner.number} is better than the default" in page.read_text()
+    page, text, trail = pipeline.write_search(found)
+    for form in (page, text):
+        assert f"try {found.winner.number} is better than the default" in form.read_text()
     assert len(trail.read_text().splitlines()) == 9
+
+
+def test_the_found_preset_is_one_of_the_engine_once_its_adapter_has_it(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_presets(project)
+    found = search(project, Simulation(filters_pay), monkeypatch, preset="same", cap="32GiB")
+    assert found.winner
+    assert found.preset
+    theirs = project.adapters / ENGINE / "presets.yaml"
+    theirs.write_text(theirs.read_text().replace("tuned:", "older:") + found.preset.read_text())
+    preset = discover(project)[ENGINE].presets["tuned"]
+    assert preset.options == {**discover(project)[ENGINE].presets["same"].options, **found.winner.options}
+    asked = EXPERIMENT.replace("[rocksdb, leveldb]", "[{engine: leveldb, preset: tuned}]")
+    (project.root / "experiments" / "test.yaml").write_text(asked)
+    _, whole = pipeline.make_plan(project, pipeline.Request("test"))
+    bits = whole.points[0].properties[f"{ENGINE}.filter_bits"]
+    assert bits == found.winner.options["filter_bits"]
+
+
+def test_both_forms_of_the_report_have_the_figures_intervals_and_what_was_never_tried(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = search(project, Simulation(filters_pay), monkeypatch, ranges={"mapped_files": "0,500,1000"})
+    found = replace(found, unvaried=("block_size",))
+    page, text, _ = pipeline.write_search(found)
+    html, markdown = page.read_text(), text.read_text()
+    for name in ("front", "parallel", "interactions"):
+        assert f'id="picture-{name}"' in html
+        assert f"(figures/search-{name}.svg)" in markdown
+        assert (found.folder / "figures" / f"search-{name}.svg").is_file()
+    assert html.count("<svg") == 3
+    assert "src=" not in html, "the page is self-contained"
+    share = next(iter(found.importances["throughput"].values()))
+    assert f"{100 * share.value:.0f} % ({100 * share.low:.0f} to {100 * share.high:.0f})" in markdown
+    for form in (html, markdown):
+        assert "Never tried" in form
+        assert "block_size" in form
+    assert found.untried
+    for each in found.untried:
+        assert f"| {each.name} | " in markdown.split("## Never tried")[1]
+
+
+def test_a_search_without_a_measurement_has_a_report_without_figures(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = search(project, Simulation(lambda _properties, _workload: None), monkeypatch, tries=3)
+    page, text, _ = pipeline.write_search(found)
+    assert "nothing to confirm" in page.read_text()
+    assert "nothing to confirm" in text.read_text()
+    assert "<svg" not in page.read_text()
 
 
 def test_running_out_of_memory_is_a_result_that_the_search_keeps(
@@ -234,7 +286,7 @@ def test_bad_input_is_found_before_anything_runs(
 def test_a_preset_that_no_longer_fits_the_engine_is_refused(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    preset = search(project, Simulation(filters_pay), monkeypatch).preset
+    preset = search(project, Simulation(filters_pay), monkeypatch).experiment
     assert preset
     preset.write_text(preset.read_text().replace("filter_bits", "filter_bitz"))
     with pytest.raises(SpecError, match="did you mean 'filter_bits'"):
