@@ -26,7 +26,7 @@ from .conclusions import (
 )
 from .gate import Gate, GatePoint, GateRequest, prepare_gate
 from .history import add_to_history, find_changes, import_to_history, read_history, write_history
-from .hosts import Status, Watcher, Where, cancel, makespan_on, run_over_hosts, run_points, status_of
+from .hosts import Watcher, Where, makespan_on, run_over_hosts, run_points
 from .machine import clean, examine
 from .papers import read_paper, write_paper
 from .planning import Request, demand_memory, make_plan
@@ -38,6 +38,7 @@ from .reuse import Reuse, SweepSettings, corrupt, look_up, remaining, reusable, 
 from .search import search, write_search
 from .search_bench import SearchRequest
 from .study import StudyRequest, measure_study, write_study
+from .submitted import Status, cancel, status_of
 from .sweep import Observer, SweepResult, new_sweep_id, sweep
 from .weighted_records import write_records
 from .why import SECONDS_A_POINT, Reason, explain
