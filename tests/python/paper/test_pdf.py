@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from ruamel.yaml import YAML
 
 from kvdyno import spec
 from kvdyno.errors import HostError, SpecError, StoreError
@@ -20,6 +22,8 @@ from kvdyno.paper.templates import check_typed_numbers
 from .conftest import BASE
 
 latex = pytest.mark.skipif(shutil.which("latexmk") is None, reason="no LaTeX: harness/setup.sh latex")
+#: A call that names a claim.
+_CLAIM = re.compile(r'(?:judged|claim)\("(?P<experiment>[\w-]+)", "(?P<claim>[\w-]+)"')
 OTHER = Absence("other", "Another experiment", "no record at profile small")
 
 
@@ -121,6 +125,23 @@ def test_the_shipped_papers_are_whole_and_type_no_number(name: str) -> None:
     paper = spec.read_paper(BASE.parent / name / "paper.yaml", experiments=known)
     assert {n for n in known if n.startswith(f"{name}-")} == set(paper.experiments)
     check_typed_numbers(sorted((BASE.parent / name).glob("*.tex.j2")))
+
+
+@pytest.mark.parametrize("name", spec.list_papers(BASE.parent))
+def test_the_claims_that_shipped_texts_name_are_in_their_experiments(name: str) -> None:
+    files = {each.name: each.path for each in spec.list_experiments(Project.find())}
+    named = {
+        (match["experiment"], match["claim"])
+        for text in (BASE.parent / name).glob("*.tex.j2")
+        for match in _CLAIM.finditer(text.read_text("utf-8"))
+    }
+    claims = {
+        (experiment, claim["id"])
+        for experiment in {experiment for experiment, _ in named}
+        for claim in YAML(typ="safe").load(files[experiment]).get("claims", ())
+    }
+    assert named, "the pattern finds the calls"
+    assert named - claims == set()
 
 
 def test_mistakes_of_a_papers_file_are_listed_with_their_lines(tmp_path: Path, text: Path) -> None:
