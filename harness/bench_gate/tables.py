@@ -73,7 +73,7 @@ def rates(gates: Sequence[Mapping[str, str]]) -> list[dict[str, object]]:
 def resampled(pairs: Sequence[Mapping[str, str]], *, margin: float) -> list[dict[str, object]]:
     """Suites of twins, drawn with replacement from the pairs that twins measured, and judged pair by pair.
 
-    Which twin is BASE is drawn for each pair, for nothing tells them apart. All metrics of a pair are drawn
+    Which twin is BASE is drawn for each pair, for they are one build. All metrics of a pair are drawn
     together. A suite raises an alarm if any look at any comparison calls a difference beyond the margin.
     The second row asks for less: any interval leaves out 1.
     """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import random
 import subprocess
 from dataclasses import replace
@@ -70,11 +71,11 @@ def gate_rows() -> list[dict[str, object]]:
     return rows
 
 
-def pair_rows(*, gates: int = 20, shift: float = 1.0) -> list[dict[str, object]]:
+def pair_rows(*, gates: int = 20) -> list[dict[str, object]]:
     rng = random.Random(7)
     return [
         {"gate": gate, "point": point, "metric": metric, "unit": unit, "repetition": repetition}
-        | {"base": 100.0, "head": 100.0 * shift * rng.uniform(0.97, 1.03)}
+        | {"base": 100.0, "head": 100.0 * math.exp(rng.gauss(0, 0.02))}
         for gate in range(1, gates + 1)
         for point in ("a", "c")
         for metric, unit in (("throughput", "op/s"), ("cpu.per_operation", "ns/op"))
@@ -110,7 +111,7 @@ def test_a_slower_get_needs_the_option_in_the_sources(checkout: Project) -> None
 def test_resampled_twins_seldom_alarm() -> None:
     found = tables.resampled([{k: str(v) for k, v in row.items()} for row in pair_rows()], margin=0.05)
     assert found[0]["alarms"] == 0
-    assert int(str(found[1]["alarms"])) <= 0.05 * tables.SUITES
+    assert int(str(found[1]["alarms"])) <= 0.07 * tables.SUITES  # 5 % and two standard errors
 
 
 def test_gates_that_ended_are_not_repeated(checkout: Project) -> None:
