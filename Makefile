@@ -81,11 +81,14 @@ paper: venv $(if $(RECORDS),,paper-records)  ## Measure what a paper lacks (PAPE
 	@harness/setup.sh latex
 	@$(KVDYNO) paper $(PAPER) --profile $(PROFILE) $(if $(RECORDS),--results $(RECORDS),--runner $(RUNNER)) $(filter --uncapped,$(RUNFLAGS))
 
-# Runs that fail are results (exit status 8): the paper lists them.
+# Time and disk are told before anything runs. Runs that fail are results (exit status 8): the paper lists them.
 paper-records: venv
-	@names=$$($(KVDYNO) paper $(PAPER) --experiments); for name in $$names; do \
-	  $(MAKE) --no-print-directory engines-ready EXPERIMENT=$$name ENGINES= && \
-	  { $(KVDYNO) run $$name --profile $(PROFILE) --runner $(RUNNER) $(RUNFLAGS) || [ $$? = 8 ]; } || exit 1; done
+	@parts=$$($(KVDYNO) paper $(PAPER) --profile $(PROFILE) --experiments) || exit 1; \
+	echo "$$parts" | while read name profile; do \
+	  $(MAKE) --no-print-directory engines-ready EXPERIMENT=$$name ENGINES= </dev/null || exit 1; done && \
+	$(KVDYNO) paper $(PAPER) --profile $(PROFILE) --runner $(RUNNER) $(filter --uncapped,$(RUNFLAGS)) --plan && \
+	echo "$$parts" | while read name profile; do \
+	  { $(KVDYNO) run $$name --profile $$profile --runner $(RUNNER) $(RUNFLAGS) </dev/null || [ $$? = 8 ]; } || exit 1; done
 
 simulations: venv  ## Run the seeded simulations behind results/ again (two minutes); then make results
 	@$(PY) results/truth/simulate.py

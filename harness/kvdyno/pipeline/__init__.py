@@ -28,7 +28,7 @@ from .gate import Gate, GatePoint, GateRequest, prepare_gate
 from .history import add_to_history, find_changes, import_to_history, read_history, write_history
 from .hosts import Watcher, Where, makespan_on, run_over_hosts, run_points
 from .machine import clean, examine
-from .papers import read_paper, write_paper
+from .papers import plan_paper, read_paper, write_paper
 from .planning import Request, demand_memory, make_plan
 from .publishing import Publication, publish
 from .recorded import Recorded, find_recorded
@@ -103,6 +103,7 @@ __all__ = [
     "new_sweep_id",
     "origins",
     "plan_again",
+    "plan_paper",
     "prepare_gate",
     "publish",
     "query",

@@ -28,7 +28,7 @@ OTHER = Absence("other", "Another experiment", "no record at profile small")
 
 
 def _rendered(paper: Paper, chapters: list[Chapter], text: Path, *absences: Absence) -> str:
-    return render(paper, chapters, absences, name="trial", flags="--profile small", text=text, base=BASE).tex
+    return render(paper, chapters, absences, name="trial", profile="small", flags="", text=text, base=BASE).tex
 
 
 def test_a_paper_has_all_that_its_experiments_have(paper: Paper, chapter: Chapter, text: Path) -> None:
@@ -121,8 +121,10 @@ def test_a_missing_latex_names_the_command_that_installs_it(
 
 @pytest.mark.parametrize("name", spec.list_papers(BASE.parent))
 def test_the_shipped_papers_are_whole_and_type_no_number(name: str) -> None:
-    known = [each.name for each in spec.list_experiments(Project.find())]
-    paper = spec.read_paper(BASE.parent / name / "paper.yaml", experiments=known)
+    project = Project.find()
+    known = [each.name for each in spec.list_experiments(project)]
+    profiles = spec.load_profiles(project)
+    paper = spec.read_paper(BASE.parent / name / "paper.yaml", experiments=known, profiles=profiles)
     assert {n for n in known if n.startswith(f"{name}-")} == set(paper.experiments)
     check_typed_numbers(sorted((BASE.parent / name).glob("*.tex.j2")))
 
@@ -149,8 +151,12 @@ def test_mistakes_of_a_papers_file_are_listed_with_their_lines(tmp_path: Path, t
     path.write_text(
         "schema_version: kvdyno.paper/1\ntitle: T\nreproduces: x\nabstract: abstrct.tex.j2\n"
         "sections:\n  - title: A\n    experiments: [quickstrt]\n"
+        "profiles:\n  small: {quickstrt: mediun, other: small}\n  smal: {}\n"
     )
     with pytest.raises(SpecError) as caught:
-        spec.read_paper(path, experiments=["quickstart"])
+        spec.read_paper(path, experiments=["quickstart"], profiles=["small", "medium"])
     assert f"{path}:4: unknown text 'abstrct.tex.j2'" in caught.value.message
     assert "did you mean 'quickstart'" in caught.value.message
+    assert f"{path}:9: unknown profile 'mediun'" in caught.value.message
+    assert f"{path}:9: unknown experiment 'other'" in caught.value.message
+    assert f"{path}:10: unknown profile 'smal'" in caught.value.message
