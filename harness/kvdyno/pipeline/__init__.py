@@ -9,7 +9,7 @@ from kvdyno.runner import Frequency
 from .advice import Advice, PointAdvice, advise
 from .arms import Arm
 from .bisection import Bisection, bisect, candidates_between
-from .bundles import Imported, export_bundle, import_bundle, sync
+from .bundles import Imported, export_bundle, import_bundle, send_records, sync
 from .committed import derive, documents, origins
 from .conclusions import (
     analyse,
@@ -116,6 +116,7 @@ __all__ = [
     "run_over_hosts",
     "run_points",
     "search",
+    "send_records",
     "status_of",
     "stored",
     "summarise",
