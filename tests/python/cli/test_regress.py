@@ -340,7 +340,7 @@ def test_more_instructions_are_a_regression_and_are_counted_once(gate: Checkout)
     assert (found["point"], found["unit"], found["verdict"]) == ("p.4MiB", "instruction", "higher")
     assert found["ratio"] > 1.02
     assert not gate.records()
-    kept = list(gate.data.glob("instructions/*.json"))
+    kept = list((gate.root / ".kvdyno").glob("instructions/*.json"))
     assert len(kept) == 2
     times = [path.stat().st_mtime_ns for path in kept]
     fewer = regress(gate, "memory", "noop", "--json")
