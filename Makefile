@@ -16,6 +16,8 @@ STRESS ?= all
 STRESSFLAGS ?=
 FUZZ ?= 10000000
 IMAGES ?=
+PARTS ?=
+STATE ?= nothing else running
 PAPER ?= evendb
 RECORDS ?=
 BASE_IMAGE ?=
@@ -24,7 +26,7 @@ ITS_ENGINES = --experiment $(EXPERIMENT) $(if $(ENGINES),--engines $(ENGINES))
 KVDYNO := .venv/bin/kvdyno
 PY := .venv/bin/python
 
-.PHONY: help experiment tuning plan test test-cpp test-python lint tidy locks format results paper paper-records simulations sanitize aarch64 bench-driver bench-chunkstore bench-sampling bench-reads stress fuzz \
+.PHONY: help experiment tuning plan test test-cpp test-python lint tidy locks format results paper paper-records simulations sanitize aarch64 bench-driver bench-chunkstore bench-sampling bench-reads bench-gate bench-gate-plan publish-gate stress fuzz \
         engines engines-ready ready-local engines-test images ready-docker harness-image clean-room packages venv build tests-built lock doctor clean distclean
 
 help:  ## List the targets
@@ -79,11 +81,14 @@ paper: venv $(if $(RECORDS),,paper-records)  ## Measure what a paper lacks (PAPE
 	@harness/setup.sh latex
 	@$(KVDYNO) paper $(PAPER) --profile $(PROFILE) $(if $(RECORDS),--results $(RECORDS),--runner $(RUNNER)) $(filter --uncapped,$(RUNFLAGS))
 
-# Runs that fail are results (exit status 8): the paper lists them.
+# Time and disk are told before anything runs. Runs that fail are results (exit status 8): the paper lists them.
 paper-records: venv
-	@names=$$($(KVDYNO) paper $(PAPER) --experiments); for name in $$names; do \
-	  $(MAKE) --no-print-directory engines-ready EXPERIMENT=$$name ENGINES= && \
-	  { $(KVDYNO) run $$name --profile $(PROFILE) --runner $(RUNNER) $(RUNFLAGS) || [ $$? = 8 ]; } || exit 1; done
+	@parts=$$($(KVDYNO) paper $(PAPER) --profile $(PROFILE) --experiments) || exit 1; \
+	echo "$$parts" | while read name profile; do \
+	  $(MAKE) --no-print-directory engines-ready EXPERIMENT=$$name ENGINES= </dev/null || exit 1; done && \
+	$(KVDYNO) paper $(PAPER) --profile $(PROFILE) --runner $(RUNNER) $(filter --uncapped,$(RUNFLAGS)) --plan && \
+	echo "$$parts" | while read name profile; do \
+	  { $(KVDYNO) run $$name --profile $$profile --runner $(RUNNER) $(RUNFLAGS) </dev/null || [ $$? = 8 ]; } || exit 1; done
 
 simulations: venv  ## Run the seeded simulations behind results/ again (two minutes); then make results
 	@$(PY) results/truth/simulate.py
@@ -124,6 +129,15 @@ bench-reads: build  ## Measure reads of blocks together and one after the other 
 	@cmake --build build -j $(JOBS) --target bench_reads
 	@file=.kvdyno/bench-reads; trap 'rm -f '$$file EXIT; head -c 1536M /dev/urandom >$$file; sync $$file; \
 	  build/bin/bench_reads $$file
+
+bench-gate-plan: venv
+	@PYTHONPATH=harness $(PY) -m bench_gate.measure plan
+
+bench-gate: build  ## Measure the gate's false alarms and what it finds, in PARTS of less than an hour (nothing else may run)
+	@PYTHONPATH=harness $(PY) -m bench_gate.measure run $(PARTS)
+
+publish-gate: venv  ## Make results/gate/ of what bench-gate measured (STATE="nothing else running")
+	@PYTHONPATH=harness $(PY) -m bench_gate.measure publish --state "$(STATE)"
 
 stress: tests-built  ## Test the chunk store for hours: the long column of its table of guarantees (STRESS=all)
 	@mkdir -p build/stress && build/bin/chunkstore_stress $(STRESS) --directory build/stress $(STRESSFLAGS)

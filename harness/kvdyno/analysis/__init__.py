@@ -31,6 +31,7 @@ from .frame import axes_of, label_of, latest, tidy
 from .gauges import machine_cautions
 from .judged import evidence as evidence_for
 from .judged import judge
+from .outliers import host_cautions
 from .overlays import beside
 from .pairs import all_pairs
 from .twins import noise_floors, noise_notes
@@ -127,6 +128,7 @@ def analyse(
             *design.layout(used, name=partial(_name_of, units=units)),
             *design.durability(used),
             *machine_cautions(used, units=units),
+            *host_cautions(used, units=units),
             *noise_notes(floors, metric=metric),
             *_missing(plan, used),
             *wobbling,

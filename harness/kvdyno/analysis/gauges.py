@@ -43,7 +43,7 @@ _ENGINE_WRITES: Sequence[tuple[Sequence[str], Sequence[str]]] = (
 
 
 @dataclass(frozen=True)
-class _Judge:
+class Judge:
     """How a gauge is judged: by which factor it must be worse than normal; whether more of it is better."""
 
     gauge: str
@@ -61,11 +61,11 @@ class _Judge:
 
 
 _SLOW_DISK = "see with iostat what else uses the disk; measure these runs again (--force --only)"
-_JUDGES = (
-    _Judge("disk.read_4k_p50_us", 2, "4 KiB reads took", "us", _SLOW_DISK),
-    _Judge("store.read_4k_p50_us", 2, "4 KiB reads of the store took", "us", _SLOW_DISK),
-    _Judge("disk.write_mib_per_second", 2, "writes went at", "MiB/s", _SLOW_DISK, more_is_better=True),
-    _Judge(
+JUDGES = (
+    Judge("disk.read_4k_p50_us", 2, "4 KiB reads took", "us", _SLOW_DISK),
+    Judge("store.read_4k_p50_us", 2, "4 KiB reads of the store took", "us", _SLOW_DISK),
+    Judge("disk.write_mib_per_second", 2, "writes went at", "MiB/s", _SLOW_DISK, more_is_better=True),
+    Judge(
         "cpu.loop_ms",
         1.1,
         "a fixed CPU loop took",
@@ -79,7 +79,7 @@ def machine_cautions(records: Sequence[Record], *, units: Mapping[str, str]) -> 
     """All cautions of this module; `units` are the axes that name a point (facts.point_name)."""
     names = _Names(units)
     return [
-        *(caution for judge in _JUDGES for caution in _off_normal(records, judge, names)),
+        *(caution for judge in JUDGES for caution in _off_normal(records, judge, names)),
         *_disturbed(records, names),
         *_disagreeing(records, names),
         *_not_held(records, names),
@@ -110,7 +110,7 @@ class _Names:
         return ", ".join(named[:_NAMED_AT_MOST]) + (f" and {more} more" if more > 0 else "")
 
 
-def _off_normal(records: Sequence[Record], judge: _Judge, names: _Names) -> list[Caution]:
+def _off_normal(records: Sequence[Record], judge: Judge, names: _Names) -> list[Caution]:
     """A caution for each host that has runs before which the gauge was off."""
     hosts: dict[str, list[tuple[Record, float]]] = {}
     for record in records:

@@ -17,9 +17,9 @@ from kvdyno.model.versions import SYSTEM, read_versions, split_version, versione
 
 from .built import BuiltEngines
 from .describing import PREFIX, describe, local_engine
-from .images import ImageEngines
+from .images import ImageEngines, engine_of_image
 
-__all__ = ["Catalog", "describe", "discover", "is_current", "local_engine"]
+__all__ = ["Catalog", "describe", "discover", "engine_of_image", "is_current", "local_engine"]
 
 
 class Catalog(Mapping[str, Engine]):

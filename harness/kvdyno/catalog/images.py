@@ -7,12 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kvdyno.errors import EngineError
+from kvdyno.errors import EngineError, UsageError
 from kvdyno.host.libraries import version_sha256
 from kvdyno.model.engine import Engine
 from kvdyno.model.image import (
+    LABEL_ENGINE,
     REMEDY,
     check_image,
+    check_processors,
     driver_path,
     image_name,
 )
@@ -25,6 +27,7 @@ from .presets import read_presets
 
 if TYPE_CHECKING:
     from docker import DockerClient
+    from docker.models.images import Image
 
 
 class ImageEngines(Mapping[str, Engine]):
@@ -77,8 +80,49 @@ def _image_engine(client: DockerClient, project: Project, name: str) -> Engine:
         expected_architecture=client.version()["Arch"],
         expected_source=version_sha256(project, name),
     )
-    image_id = str(image.id)
     where = f"{image_name(name)} --describe"
+    return _engine_in(client, project, image, name=name, where=where)
+
+
+def engine_of_image(project: Project, reference: str) -> Engine:
+    """The engine in an image of this machine, by the image's name or id, whatever sources it was built of.
+
+    Raises UsageError for an unknown image; EngineError for one that has no driver, that cannot describe
+    itself, or that is for other processors; HostError when no Docker Engine answers.
+    """
+    from docker.errors import APIError, ImageNotFound
+
+    from kvdyno.host.docker_engine import connect  # its library takes its time to import
+
+    with contextlib.closing(connect()) as client:
+        try:
+            image = client.images.get(reference)
+        except ImageNotFound as missing:
+            raise UsageError(
+                "expected an image of this machine, found none of that name",
+                where=reference,
+                remedy="docker image ls lists them; kvdyno images build makes an engine's",
+            ) from missing
+        except APIError as failure:
+            raise UsageError(f"expected an image's name or id: {failure.explanation}", where=reference) from failure
+        name = image.labels.get(LABEL_ENGINE)
+        if not name:
+            raise EngineError(
+                f"expected an image with a driver, found no label {LABEL_ENGINE}",
+                where=reference,
+                remedy="kvdyno images build makes images with drivers, here or elsewhere",
+            )
+        check_processors(
+            reference,
+            architecture=image.attrs["Architecture"],
+            expected=client.version()["Arch"],
+            remedy="build it on a machine like this one",
+        )
+        return _engine_in(client, project, image, name=name, where=f"{reference} --describe")
+
+
+def _engine_in(client: DockerClient, project: Project, image: Image, *, name: str, where: str) -> Engine:
+    image_id = str(image.id)
     description = parse_description(_describe_in(client, image_id, where=where), where=where)
     engine, version = split_version(name)
     return Engine(

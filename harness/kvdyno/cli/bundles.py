@@ -11,6 +11,7 @@ import typer
 from kvdyno import pipeline
 from kvdyno.errors import StoreError, UsageError
 from kvdyno.model.units import human_bytes
+from kvdyno.store import is_url
 
 from .again import commands_again
 from .app import (
@@ -109,13 +110,21 @@ def import_(
 @app.command(rich_help_panel="Look")
 def sync(
     source: Annotated[
-        Path,
-        typer.Argument(metavar="SOURCE", help="A results folder of another machine.", show_default=False),
-    ],
+        str | None,
+        typer.Argument(
+            metavar="SOURCE", help="A results folder of another machine, or its URL.", show_default=False
+        ),
+    ] = None,
+    to: Annotated[
+        str | None,
+        typer.Option("--to", metavar="URL", help="Send what is here there, instead of bringing anything."),
+    ] = None,
     results: ResultsOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Bring the records and sweeps of another results folder into this one.
+    """Bring the records and sweeps of another results folder into this one, or send those that are here.
+
+    A URL is one that fsspec opens: s3://bucket/results, sftp://host/results, file:///results.
 
     What is here stays, and nothing is brought twice. A record that cannot be read, lacks a file, or has the
     id of another run is refused and named; the exit status is 7 then. It may be called while SOURCE is
@@ -123,7 +132,12 @@ def sync(
 
     Example: `kvdyno sync /mnt/lab/results`
     """
-    done = pipeline.sync(project(results=results), source)
+    here = project(results=results)
+    if (source is None) == (to is None):
+        raise UsageError("expected SOURCE or --to URL", remedy="name one of them")
+    if to is not None and not is_url(to):
+        raise UsageError(f"expected a URL, found {to}", remedy=f"--to {Path(to).resolve().as_uri()}")
+    done = pipeline.sync(here, source) if source is not None else pipeline.send_records(here, to or "")
     for each in done.refused:
         error_console.print(f"refused: {harmless(str(each))}", soft_wrap=True)
     if json:
@@ -134,6 +148,6 @@ def sync(
     if done.refused:
         raise StoreError(
             f"{len(done.refused)} of its files were refused",
-            where=str(source),
-            remedy="see the reasons above; all others are here",
+            where=str(source or to),
+            remedy="see the reasons above; all others are there",
         )

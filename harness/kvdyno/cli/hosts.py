@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
@@ -166,6 +167,8 @@ def _print_status(each: pipeline.Status) -> None:
     console.print(f"  {harmless(each.silent) if each.silent else _states(each.jobs)}", soft_wrap=True)
     for host, runs in sorted(each.hosts.items()):
         console.print(f"  host {host}: {counted(runs, 'run')}")
+    for outlier in each.outliers:
+        console.print(f"  outlier: {outlier}", soft_wrap=True)
 
 
 def _document(each: pipeline.Status) -> Mapping[str, Any]:
@@ -179,4 +182,5 @@ def _document(each: pipeline.Status) -> Mapping[str, Any]:
         "hosts": dict(each.hosts),
         "jobs": [{"number": job.number, "state": job.state, "host": job.host} for job in each.jobs],
         "silent": each.silent or None,
+        "outliers": [asdict(outlier) for outlier in each.outliers],
     }

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
 from kvdyno import pipeline
 from kvdyno.errors import UsageError
+from kvdyno.model.papers import PaperPart
+from kvdyno.model.units import format_seconds, human_bytes
 from kvdyno.spec import list_papers
 
 from .app import (
@@ -20,7 +23,7 @@ from .app import (
     console,
     project,
 )
-from .pages.shapes import counted, hanging
+from .pages.shapes import counted, hanging, plain_table
 
 _SHOWN = 12
 
@@ -43,7 +46,11 @@ def paper(
         bool, typer.Option("--tex-only", metavar="", help="Write LaTeX and figures, without a PDF.")
     ] = False,
     experiments: Annotated[
-        bool, typer.Option("--experiments", metavar="", help="Print the paper's experiments, and stop.")
+        bool,
+        typer.Option("--experiments", metavar="", help="Print the paper's experiments and profiles, and stop."),
+    ] = False,
+    plan: Annotated[
+        bool, typer.Option("--plan", metavar="", help="Print what measuring the rest takes, and stop.")
     ] = False,
     results: ResultsOption = None,
 ) -> None:
@@ -59,8 +66,12 @@ def paper(
         known = ", ".join(list_papers(here.paper_texts)) or "none"
         raise UsageError(f"expected the name of a paper; there are: {known}", remedy="name one")
     if experiments:
-        for experiment in pipeline.read_paper(here, name).experiments:
-            typer.echo(experiment)
+        asked = pipeline.read_paper(here, name)
+        for experiment in asked.experiments:
+            typer.echo(f"{experiment} {asked.profile_of(experiment, profile=profile)}")
+        return
+    if plan:
+        _print_plan(pipeline.plan_paper(here, name, profile=profile, runner=runner or "local", uncapped=uncapped))
         return
     made = pipeline.write_paper(
         here, name, profile=profile, runner=runner, repeat=repeat, uncapped=uncapped, tex_only=tex_only
@@ -71,3 +82,18 @@ def paper(
         console.print(f"and {len(made.lacking) - _SHOWN} more, which the paper lists", style="yellow")
     pages = f": {counted(made.pages, 'page')}" if made.pdf else ""
     console.print(f"{made.pdf or made.tex}{pages}", soft_wrap=True)
+
+
+def _print_plan(parts: Sequence[PaperPart]) -> None:
+    """A line for each experiment, and the sum."""
+    table = plain_table("experiment", "profile", ">runs left", ">time", ">disk")
+    for part in parts:
+        costs = (str(part.runs), format_seconds(part.seconds), human_bytes(part.disk_bytes))
+        table.add_row(part.experiment, part.profile, *(("?", "?", "?") if part.lack else costs))
+    console.print(table)
+    for part in (each for each in parts if each.lack):
+        hanging(console, "not planned:", f"{part.experiment}: {part.lack}", style="yellow")
+    most = max(part.disk_bytes for part in parts)
+    seconds = sum(part.seconds for part in parts)
+    runs = counted(sum(part.runs for part in parts), "run")
+    console.print(f"in all: {runs}, about {format_seconds(seconds)}, up to {human_bytes(most)} of disk at a time")

@@ -115,9 +115,9 @@ def regress(
 ) -> None:
     """Decide whether HEAD is slower than BASE, measuring both in turn until it is decided.
 
-    BASE and HEAD are git revisions of this checkout, engines, patches or other trees: `HEAD~1`,
+    BASE and HEAD are git revisions of this checkout, engines, patches, other trees or images: `HEAD~1`,
     `rocksdb@10.4.2`, `chunkstore:log_limit=4MiB`, `chunkstore:preset=published`, `./fix.patch`,
-    `../other-checkout`. Repeat the command to continue it.
+    `../other-checkout`, `image:kvdyno-chunkstore:latest`. Repeat the command to continue it.
 
     Exit status: 0 no regression, 1 regression, 2 undecided, 3 error, 130 interrupted.
 

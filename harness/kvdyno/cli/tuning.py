@@ -153,6 +153,15 @@ def tune(
         int | None,
         typer.Option("--tries", metavar="N", min=1, help="At most so many candidates.", show_default=False),
     ] = None,
+    short: Annotated[
+        float | None,
+        typer.Option(
+            "--short",
+            metavar="SHARE",
+            help="Measure each candidate for this share of its phase first, and drop those without hope.",
+            show_default=False,
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the search.")] = 1,
     profile: ProfileOption = "quick",
     repeat: Annotated[
@@ -190,17 +199,18 @@ def tune(
         ranges=_pairs(range_ or (), form="OPTION=FROM..TO", where="--range"),
         unseen=None if unseen is None else words(unseen),
         tries=tries,
+        short=short,
         seed=seed,
         repeat=repeat,
         dataset=dataset,
         cap=cap,
     )
     found = pipeline.search(here, asked, how=how, watch=_watch(here, how, json=json), wait=wait)
-    html, trail = pipeline.write_search(found)
+    html, markdown, trail = pipeline.write_search(found)
     from .pages import tuning as page  # reports bring libraries that take seconds to import
 
     if json:
-        print_json(page.search_document(found, html=html, trail=trail))
+        print_json(page.search_document(found, html=html, markdown=markdown, trail=trail))
     else:
         page.search_page(console, found, html=html)
 

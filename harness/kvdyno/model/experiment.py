@@ -13,7 +13,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from .engine import Frozen, RunnerName
-from .metrics import BINARY_SIZE
+from .metrics import BINARY_SIZE, INSTRUCTIONS
 from .units import human_bytes
 
 AxisValue = str | int | float | bool
@@ -244,6 +244,11 @@ class GateMetric(Frozen):
         """Whether it is a fact of a build, which no run measures."""
         return self.metric == BINARY_SIZE
 
+    @property
+    def of_runs(self) -> bool:
+        """Whether runs measure it, and so pairs are needed."""
+        return self.metric not in (BINARY_SIZE, INSTRUCTIONS)
+
 
 class GateSpec(Frozen):
     """What makes an experiment a suite: `margin` is a share, `budget_seconds` bounds the measuring."""
@@ -255,7 +260,7 @@ class GateSpec(Frozen):
     @property
     def of_runs(self) -> tuple[GateMetric, ...]:
         """The metrics that runs measure."""
-        return tuple(each for each in self.metrics if not each.of_build)
+        return tuple(each for each in self.metrics if each.of_runs)
 
     def margin_of(self, gated: GateMetric) -> float:
         """What is asked for: the metric's own margin; else 0 for an exact metric, the gate's for others."""

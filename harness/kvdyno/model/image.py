@@ -81,16 +81,21 @@ def check_image(
             where=name,
             remedy=remedy,
         )
-    if architecture != expected_architecture:
-        raise EngineError(
-            f"expected an image for {expected_architecture}, found one for {architecture}",
-            where=name,
-            remedy=f"{remedy} on this machine",
-        )
+    check_processors(
+        name, architecture=architecture, expected=expected_architecture, remedy=f"{remedy} on this machine"
+    )
     found = labels.get(LABEL_SOURCE, "none")
     if found != expected_source:
         raise EngineError(
             f"stale: expected sources {expected_source[:12]}, found an image of {found[:12]}",
             where=name,
             remedy=remedy,
+        )
+
+
+def check_processors(name: str, *, architecture: str, expected: str, remedy: str) -> None:
+    """Raises EngineError unless the image is for the Docker Engine's own kind of processor."""
+    if architecture != expected:
+        raise EngineError(
+            f"expected an image for {expected}, found one for {architecture}", where=name, remedy=remedy
         )

@@ -18,8 +18,10 @@ from .sources import adapter_folders
 COUNTERS = "counters.txt"
 #: What the names of an engine's counters begin with.
 COUNTER_PREFIX = "engine."
-#: What gates may compare besides: bytes of code and data of a build, which no run measures.
+#: What gates may compare besides, which no run of a sweep measures: bytes of code and data of a build, and
+#: instructions that an operation takes, counted under valgrind.
 BINARY_SIZE = "binary.size"
+INSTRUCTIONS = "instructions.per_operation"
 
 _STATISTICS = ("min", "mean", "p50", "p75", "p90", "p95", "p99", "p99.9", "p99.99", "max")
 _SAMPLED = (

@@ -5,6 +5,7 @@ The YAML form is described in docs/formats.md.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal
@@ -35,7 +36,10 @@ class Section(_Written):
 
 
 class Paper(_Written):
-    """A paper as its file means it. `reproduces` names the published document; `authors` may be left out."""
+    """A paper as its file means it. `reproduces` names the published document; `authors` may be left out.
+
+    `profiles`: profile of the paper → experiment → the profile that it is measured at instead.
+    """
 
     schema_version: Literal["kvdyno.paper/1"]
     title: str
@@ -43,6 +47,11 @@ class Paper(_Written):
     authors: str = ""
     abstract: TemplateName
     sections: Annotated[tuple[Section, ...], Field(min_length=1)]
+    profiles: Mapping[str, Mapping[str, str]] = Field(default_factory=dict)
+
+    def profile_of(self, experiment: str, *, profile: str) -> str:
+        """The profile of that experiment in the paper of that profile."""
+        return self.profiles.get(profile, {}).get(experiment, profile)
 
     @property
     def experiments(self) -> tuple[str, ...]:
@@ -161,6 +170,20 @@ class Absence:
     name: str
     title: str
     reason: str
+
+
+@dataclass(frozen=True)
+class PaperPart:
+    """What an experiment of a paper still costs: `runs` without a record, `seconds` for them, and the peak of
+    `disk_bytes`; or `lack`, why that cannot be told yet.
+    """
+
+    experiment: str
+    profile: str
+    runs: int = 0
+    seconds: float = 0
+    disk_bytes: int = 0
+    lack: str = ""
 
 
 @dataclass(frozen=True)

@@ -67,6 +67,29 @@ class Axis:
 
 
 @dataclass(frozen=True)
+class HostOutlier:
+    """A host whose gauge is worse than those of the others: its median, and the median of `hosts` hosts'.
+
+    `what` and `unit` say in words what the gauge measures: "4 KiB reads took", "us".
+    """
+
+    host_id: str
+    gauge: str
+    what: str
+    unit: str
+    value: float
+    normal: float
+    hosts: int
+
+    def __str__(self) -> str:
+        """A sentence without an end: "on host 1a2b 4 KiB reads took 300 us, …"."""
+        return (
+            f"on host {self.host_id} {self.what} {self.value:.3g} {self.unit} before its runs, "
+            f"normal is {self.normal:.3g} {self.unit} (median of {self.hosts} hosts)"
+        )
+
+
+@dataclass(frozen=True)
 class Caution:
     """Something a reader must know before trusting a number, with what to do about it.
 

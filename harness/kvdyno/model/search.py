@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .engine import Engine
-from .options import parse_value
+from .options import parse_value, value_text
 
 Options = Mapping[str, str]
 
@@ -37,6 +37,12 @@ class Dimension:
         """Whether the option means anything beside these."""
         return all(options.get(name) in values for name, values in (self.only_if or {}).items())
 
+    def place(self, value: float) -> float:
+        """Where a number lies in the range, from 0 to 1, on the range's scale."""
+        if self.log:
+            return math.log(value / self.low) / math.log(self.high / self.low)
+        return (value - self.low) / (self.high - self.low)
+
 
 @dataclass(frozen=True)
 class Space:
@@ -55,7 +61,7 @@ class Space:
             text = options.get(each.name, described.default)
             value = parse_value(described, text)
             if each.values or not isinstance(value, str):
-                found[each.name] = text
+                found[each.name] = value_text(value)
         return found
 
 
@@ -70,9 +76,12 @@ class Objective:
 @dataclass(frozen=True)
 class Try:
     """One candidate. `gains` are, for each objective, the logarithms of how much better than the default it
-    was (above 0: better), averaged over workloads; None if a run failed, for the reason in `failure`.
+    was (above 0: better), averaged over workloads and repetitions; None if a run failed, for the reason in
+    `failure`. `each` has the gains of every repetition in full length.
 
-    `seconds` is what it took, with its loads.
+    `short` are the gains of its short run, if it had one. `pruned`: there was no run in full length, and
+    `gains` are those of the short one. `origin` is what proposed it: "preset tuned", or a strategy's name.
+    `seconds` is what it took, with its loads, `short_seconds` the part of its short run.
     """
 
     number: int
@@ -80,6 +89,11 @@ class Try:
     gains: tuple[float, ...] | None
     failure: str = ""
     seconds: float = 0
+    each: tuple[tuple[float, ...], ...] = ()
+    short: tuple[float, ...] | None = None
+    pruned: bool = False
+    short_seconds: float = 0
+    origin: str = ""
 
 
 @dataclass(frozen=True)
@@ -122,12 +136,31 @@ class Confirmed:
 
 
 @dataclass(frozen=True)
+class Share:
+    """An option's importance, as a share of all options', with a 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Untried:
+    """What no candidate had of an option: values, or stretches between neighbouring candidates or ends."""
+
+    name: str
+    values: tuple[str, ...] = ()
+    gaps: tuple[tuple[float, float], ...] = ()
+
+
+@dataclass(frozen=True)
 class SearchFound:
     """What a search found. `front` are the numbers of the tries that no other one beats in every objective.
 
-    `importances` maps each objective's metric to options and their shares, most important first. `folder` has
-    the report and the experiments, `confirmation` is the confirmation's ordinary report, and `preset` the
-    experiment that runs the winner; None if the default stays.
+    `importances` maps each objective's metric to options and their shares, most important first. `untried` is
+    what no candidate had, `unvaried` are the engine's options outside the space. `folder` has the report and
+    the experiments, `confirmation` is the confirmation's ordinary report. `experiment` runs the winner beside
+    the default, and `preset` has its options as the adapter's presets are written; None if the default stays.
     """
 
     space: Space
@@ -140,11 +173,14 @@ class SearchFound:
     front: tuple[int, ...]
     confirmed: tuple[Confirmed, ...]
     winner: Confirmed | None
-    importances: Mapping[str, Mapping[str, float]]
+    importances: Mapping[str, Mapping[str, Share]]
+    untried: tuple[Untried, ...]
+    unvaried: tuple[str, ...]
     budget_seconds: float
     spent_seconds: float
     folder: Path
     confirmation: Path | None
+    experiment: Path | None
     preset: Path | None
 
 

@@ -43,12 +43,13 @@ def render(
     absences: Sequence[Absence],
     *,
     name: str,
+    profile: str,
     flags: str,
     text: Path,
     base: Path,
 ) -> Rendered:
     """The paper's LaTeX. `text` is the folder of its own templates, `base` that of the shared ones.
-    `name` and `flags` are what the commands take that make it again.
+    `name`, `profile` and `flags` are what the commands take that make it again.
 
     Raises StoreError where records do not belong together or there are none, SpecError for a mistake of a
     template.
@@ -70,6 +71,7 @@ def render(
         "chapters": chapters,
         "absences": absences,
         "name": name,
+        "profile": profile,
         "flags": flags,
         "engines": _engines(chapters),
     }

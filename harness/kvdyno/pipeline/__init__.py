@@ -9,7 +9,7 @@ from kvdyno.runner import Frequency
 from .advice import Advice, PointAdvice, advise
 from .arms import Arm
 from .bisection import Bisection, bisect, candidates_between
-from .bundles import Imported, export_bundle, import_bundle, sync
+from .bundles import Imported, export_bundle, import_bundle, send_records, sync
 from .committed import derive, documents, origins
 from .conclusions import (
     analyse,
@@ -26,9 +26,9 @@ from .conclusions import (
 )
 from .gate import Gate, GatePoint, GateRequest, prepare_gate
 from .history import add_to_history, find_changes, import_to_history, read_history, write_history
-from .hosts import Status, Watcher, Where, cancel, makespan_on, run_over_hosts, run_points, status_of
+from .hosts import Watcher, Where, makespan_on, run_over_hosts, run_points
 from .machine import clean, examine
-from .papers import read_paper, write_paper
+from .papers import plan_paper, read_paper, write_paper
 from .planning import Request, demand_memory, make_plan
 from .publishing import Publication, publish
 from .recorded import Recorded, find_recorded
@@ -38,6 +38,7 @@ from .reuse import Reuse, SweepSettings, corrupt, look_up, remaining, reusable, 
 from .search import search, write_search
 from .search_bench import SearchRequest
 from .study import StudyRequest, measure_study, write_study
+from .submitted import Status, cancel, status_of
 from .sweep import Observer, SweepResult, new_sweep_id, sweep
 from .weighted_records import write_records
 from .why import SECONDS_A_POINT, Reason, explain
@@ -102,6 +103,7 @@ __all__ = [
     "new_sweep_id",
     "origins",
     "plan_again",
+    "plan_paper",
     "prepare_gate",
     "publish",
     "query",
@@ -114,6 +116,7 @@ __all__ = [
     "run_over_hosts",
     "run_points",
     "search",
+    "send_records",
     "status_of",
     "stored",
     "summarise",

@@ -27,12 +27,14 @@ class Arm:
     """BASE or HEAD: what was written, and what it means to an experiment.
 
     `commit` is that of a git revision, or the one that a patch is for. `path` is the patch or source tree.
+    `image` is the engine in an image that was named.
     """
 
     text: str
     choice: EngineChoice
     commit: str | None = None
     path: Path | None = None
+    image: Engine | None = None
 
 
 def find_arms(
@@ -43,21 +45,28 @@ def find_arms(
     engine: EngineChoice,
     step: builds.Step,
 ) -> tuple[tuple[Arm, Arm], Mapping[str, Engine]]:
-    """Both arms, and the engines that were built of revisions, patches and trees, by their keys.
+    """Both arms, and the engines that were built of revisions, patches and trees, or found in images, by their
+    keys.
 
     `known` are the engines that are built, `engine` is what sources are built for. An arm's settings
     replace its preset and options. Raises UsageError for an arm that is neither engine, revision nor path, or
-    for a dirty tree; what `build_revision` and `build_tree` raise.
+    for a dirty tree; what `build_revision`, `build_tree` and `engine_of_image` raise.
     """
     names = {split_version(each)[0] for each in known}
     names |= {path.parent.name for path in project.adapters.glob("*/CMakeLists.txt")}
     arms = [_resolved(project, spec.read_arm(text), known=names, engine=engine) for text in texts]
-    built = {arm.choice.key: _built(project, arm, step=step) for arm in arms if arm.commit or arm.path}
+    built = {
+        arm.choice.key: arm.image or _built(project, arm, step=step)
+        for arm in arms
+        if arm.commit or arm.path or arm.image
+    }
     return (arms[0], arms[1]), built
 
 
 def _resolved(project: Project, form: ArmForm, *, known: Collection[str], engine: EngineChoice) -> Arm:
     """What the arm names, before anything is built."""
+    if form.image:
+        return _of_image(project, form)
     if form.path:
         return _of_path(project, form, form.path, engine=engine)
     name, version = split_version(form.name)
@@ -86,9 +95,22 @@ def _of_path(project: Project, form: ArmForm, path: Path, *, engine: EngineChoic
             where=form.text,
             remedy="a git revision or an engine begins with neither / nor .",
         )
-    version = f"{re.sub(r'[^a-zA-Z0-9_.-]', '-', name)}-{content[:_HASH_DIGITS]}"
+    version = _version(name, content)
     choice = engine.model_copy(update={"version": version, "runner": None})
     return Arm(form.text, _set(choice, form), commit, path)
+
+
+def _of_image(project: Project, form: ArmForm) -> Arm:
+    """The arm of an image. Its version has the image's id, which no other image ever has."""
+    engine = catalog.engine_of_image(project, form.name)
+    version = _version(form.name, engine.binary_sha256)
+    choice = EngineChoice(engine=engine.name, version=version)
+    return Arm(form.text, _set(choice, form), image=engine)
+
+
+def _version(name: str, content: str) -> str:
+    """A version of what is no listed one: what a person calls it, and a hash of what it is."""
+    return f"{re.sub(r'[^a-zA-Z0-9_.-]', '-', name)}-{content[:_HASH_DIGITS]}"
 
 
 def _built(project: Project, arm: Arm, *, step: builds.Step) -> Engine:

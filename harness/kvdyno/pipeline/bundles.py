@@ -10,7 +10,18 @@ from pathlib import Path
 from kvdyno.model.bundle import Bundle
 from kvdyno.model.project import Project
 from kvdyno.runner import host_id
-from kvdyno.store import RunStore, Synced, bring, bundled, make_folder, take_bundle, write_bundle
+from kvdyno.store import (
+    RunStore,
+    Synced,
+    bring,
+    bundled,
+    fetch,
+    is_url,
+    make_folder,
+    send,
+    take_bundle,
+    write_bundle,
+)
 
 from .recorded import Recorded
 
@@ -70,10 +81,20 @@ def import_bundle(project: Project, path: Path) -> Imported:
     return Imported(bundle, new, differing)
 
 
-def sync(project: Project, source: Path) -> Synced:
-    """Bring the records and sweeps of the results folder `source` here. Raises what `bring` does."""
+def sync(project: Project, source: str) -> Synced:
+    """Bring the records and sweeps of the results folder `source`, a path or a URL, here. Raises what `bring`
+    and `fetch` do.
+    """
     make_folder(project.runs)
-    return bring(source.resolve(), target=project.results, sender=f"{host_id()}-{os.getpid()}")
+    sender = f"{host_id()}-{os.getpid()}"
+    if is_url(source):
+        return fetch(source, target=project.results, sender=sender)
+    return bring(Path(source).resolve(), target=project.results, sender=sender)
+
+
+def send_records(project: Project, url: str) -> Synced:
+    """Send the records and sweeps that are here to the results folder at `url`. Raises what `send` does."""
+    return send(project.results, url=url)
 
 
 def _sources(project: Project, experiment: Path) -> Iterator[tuple[str, Path]]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import shutil
 import sys
 import time
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,7 +19,7 @@ from kvdyno.errors import HostError, Interrupted, StoreError, UsageError
 from kvdyno.model.experiment import Experiment
 from kvdyno.model.point import Plan, Run
 from kvdyno.model.project import Project
-from kvdyno.model.record import CONCLUSIVE, Record
+from kvdyno.model.record import Record
 from kvdyno.model.submission import ClusterName, Submission, run_key
 from kvdyno.model.sweep import Sweep, sweep_of
 from kvdyno.runner import Frequency, Progress, host_id
@@ -28,13 +27,13 @@ from kvdyno.store import RunStore, SweepStore, deliver, finished, make_folder
 
 from .planning import Request, make_plan
 from .reuse import SweepSettings, blocks, chosen, complete
+from .submitted import POLL_SECONDS, find_submission, job_name, look
 from .sweep import Observer, SweepResult, new_sweep_id, sweep
 
 #: Jobs for each host, so that one that is slow or fails holds up a part of its share.
 _JOBS_PER_HOST = 4
 #: A Slurm takes arrays of 1000 jobs unless its MaxArraySize is another.
 _JOBS_MAX = 1000
-_POLL_SECONDS = 2.0
 #: A job may take this many times what is expected of it, and so many minutes more.
 _SLACK, _SLACK_MINUTES = 3, 60
 #: With less than this left, a disk is full: a run's files may not fit.
@@ -48,22 +47,6 @@ class Where:
     cluster: ClusterName
     hosts: int
     options: Mapping[str, str]
-
-
-@dataclass(frozen=True)
-class Status:
-    """How far a submitted sweep is: jobs that wait or run, runs stored of `total`, and by which hosts.
-
-    `failed` of the stored ones did not end well. `silent`: why the scheduler does not answer; "" if it does.
-    """
-
-    sweep: Sweep
-    jobs: tuple[Job, ...]
-    total: int
-    stored: int
-    failed: int
-    hosts: Mapping[str, int]
-    silent: str = ""
 
 
 class Watcher(Protocol):
@@ -126,7 +109,7 @@ def run_points(project: Project, sweep_id: str, keys: Sequence[str], *, observer
     for a key that the plan lacks; StoreError if runs cannot be delivered, which are then kept and delivered
     by the next call on this host; and what `sweep` raises.
     """
-    submission = _find(project, sweep_id)
+    submission = find_submission(project, sweep_id)
     request, how = _request(submission), _settings(submission)
     whole = _part(make_plan(project, request)[1], keys, sweep_id=sweep_id)
     courier = _Courier(project, observer)
@@ -149,38 +132,6 @@ def run_points(project: Project, sweep_id: str, keys: Sequence[str], *, observer
     if courier.failure:
         raise courier.failure
     return result
-
-
-def status_of(project: Project, sweep_id: str | None = None) -> tuple[Status, ...]:
-    """The sweep of that id; without one, those that have jobs, or else the latest that was submitted."""
-    store = SweepStore(project.sweeps)
-    if sweep_id:
-        _find(project, sweep_id)
-    submitted = [s for s in store.every() if s.submission and sweep_id in (None, s.sweep_id)]
-    found = [(s, *_look(s)) for s in submitted]
-    shown = found if sweep_id else [each for each in found if each[1] or each[2]] or found[:1]
-    return tuple(_status(project, *each) for each in shown)
-
-
-def cancel(project: Project, sweep_id: str | None = None) -> tuple[str, ...]:
-    """End the jobs of that sweep, or of all that were submitted; returns the ids of those that had any.
-
-    Returns when they have ended. Raises HostError if the scheduler does not answer.
-    """
-    if sweep_id:
-        _find(project, sweep_id)
-    ended = []
-    for each in SweepStore(project.sweeps).every():
-        if each.submission is None or sweep_id not in (None, each.sweep_id):
-            continue
-        cluster = choose_cluster(each.submission.cluster)
-        if not cluster.active(_name(each.sweep_id)):
-            continue
-        cluster.cancel(_name(each.sweep_id))
-        while cluster.active(_name(each.sweep_id)):
-            time.sleep(_POLL_SECONDS / 4)
-        ended.append(each.sweep_id)
-    return tuple(ended)
 
 
 class _Courier:
@@ -259,7 +210,7 @@ def _submit(
     SweepStore(project.sweeps).keep(kept)
     cluster.submit(
         [_command(project, sweep_id, hand) for hand in hands],
-        name=_name(sweep_id),
+        name=job_name(sweep_id),
         folder=_folder(project),
         hosts=where.hosts,
         minutes=max(_minutes(hand) for hand in hands),
@@ -293,12 +244,12 @@ def _wait(project: Project, submitted: Sweep, cluster: Cluster, watcher: Watcher
     before = store.count(identities=submitted.submission.prefixes)
     try:
         while True:
-            jobs, silent = _look(submitted, cluster)
+            jobs, silent = look(submitted, cluster)
             stored = store.count(identities=submitted.submission.prefixes) - before
             watcher.looked(jobs, stored=stored, silent=silent)
             if not jobs and not silent:
                 return
-            time.sleep(_POLL_SECONDS)
+            time.sleep(POLL_SECONDS)
     except KeyboardInterrupt:
         raise Interrupted(
             f"stopped waiting for sweep {submitted.sweep_id}; its jobs go on",
@@ -322,39 +273,12 @@ def _lacking(project: Project, what: str, first: str) -> HostError:
     )
 
 
-def _look(submitted: Sweep, cluster: Cluster | None = None) -> tuple[tuple[Job, ...], str]:
-    """The jobs that wait or run; or why the scheduler does not answer."""
-    assert submitted.submission
-    try:
-        cluster = cluster or choose_cluster(submitted.submission.cluster)
-        return cluster.active(_name(submitted.sweep_id)), ""
-    except HostError as silent:
-        return (), silent.message
-
-
-def _status(project: Project, submitted: Sweep, jobs: tuple[Job, ...], silent: str) -> Status:
-    submission = submitted.submission
-    assert submission
-    records, _ = RunStore(project.runs).read(identities=submission.prefixes)
-    wanted = set(submission.keys)
-    of_run: dict[str, Record] = {}
-    hosts: Counter[str] = Counter()
-    for record in records:
-        key = f"{record.point.identity[:12]}.r{record.repetition}"
-        if record.sweep_id == submitted.sweep_id and key in wanted:
-            hosts[record.environment.host_id] += 1
-            if record.status in CONCLUSIVE or key not in of_run:
-                of_run[key] = record
-    failed = sum(record.status != "ok" for record in of_run.values())
-    return Status(submitted, jobs, len(wanted), len(of_run), failed, hosts, silent)
-
-
 def _active(store: SweepStore, cluster: Cluster, name: ClusterName, keys: Collection[str]) -> Sweep | None:
     """The sweep whose jobs measure all these runs already, if there is one."""
     for each in store.every():
         submission = each.submission
         covers = submission and submission.cluster == name and set(keys) <= set(submission.keys)
-        if covers and cluster.active(_name(each.sweep_id)):
+        if covers and cluster.active(job_name(each.sweep_id)):
             return each
     return None
 
@@ -403,13 +327,6 @@ def _part(whole: Plan, keys: Sequence[str], *, sweep_id: str) -> Plan:
     return replace(whole, runs=runs, points=tuple(p for p in whole.points if p.identity in needed))
 
 
-def _find(project: Project, sweep_id: str) -> Submission:
-    found = SweepStore(project.sweeps).find(sweep_id)
-    if found is None or found.submission is None:
-        raise UsageError(f"no sweep {sweep_id!r} was submitted", where=str(project.sweeps))
-    return found.submission
-
-
 def _request(submission: Submission) -> Request:
     return Request(
         experiment=submission.experiment,
@@ -430,11 +347,6 @@ def _settings(submission: Submission) -> SweepSettings:
         force=submission.force,
         frequency=Frequency(submission.governor, no_turbo=submission.no_turbo),
     )
-
-
-def _name(sweep_id: str) -> str:
-    """What the scheduler calls a sweep's jobs."""
-    return f"kvdyno-{sweep_id}"
 
 
 def _folder(project: Project) -> Path:

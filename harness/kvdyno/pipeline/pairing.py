@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from kvdyno import regress
 from kvdyno.errors import HostError
 from kvdyno.host.build import build_bytes
 from kvdyno.model.experiment import GateMetric
+from kvdyno.model.metrics import INSTRUCTIONS
 from kvdyno.model.noise import HostNoise
 from kvdyno.model.point import Plan
 from kvdyno.model.record import CONCLUSIVE, LASTING_FACTS, Record
@@ -20,7 +21,9 @@ from .gate import Gate, GatePoint
 class Pairing:
     """The pairs so far, point by point, and what they show."""
 
-    def __init__(self, gate: Gate, *, noise: HostNoise | None) -> None:
+    def __init__(
+        self, gate: Gate, *, noise: HostNoise | None, instructions: Mapping[str, Pair] | None = None
+    ) -> None:
         self.noise = noise
         self._gate = gate
         self._records: dict[str, Record] = {}
@@ -28,7 +31,7 @@ class Pairing:
         self._failures: dict[str, tuple[str, bool]] = {}
         self._values: dict[tuple[str, GateMetric], list[Pair]] = {}
         self._units: dict[GateMetric, str] = {}
-        self._builds = _verdicts_of_builds(gate)
+        self._counted = (*_verdicts_on_instructions(gate, instructions or {}), *_verdicts_of_builds(gate))
 
     @property
     def pairs(self) -> int:
@@ -90,8 +93,8 @@ class Pairing:
                 self._units[gated] = before[1]
 
     def verdicts(self) -> tuple[Verdict, ...]:
-        """A verdict for each metric that a point's runs have, in the order of points and metrics; then the
-        builds'.
+        """A verdict for each metric that a point's runs have, in the order of points and metrics; then those
+        on what is counted once.
 
         A metric that no run has is undecided once, or a suite would pass whatever happens to it.
         """
@@ -102,7 +105,7 @@ class Pairing:
                 margin = self._gate.spec.margin_of(gated)
                 judged = regress.judge([], unit="", margin=margin, level=self._gate.level)
                 found.append(Verdict("every point", gated.metric, gated.phase, "", judged))
-        return (*found, *self._builds)
+        return (*found, *self._counted)
 
     def _verdicts_of(self, point: GatePoint) -> list[Verdict]:
         failure, head_fails = self._failures.get(point.name, ("", False))
@@ -134,22 +137,31 @@ class Pairing:
         return max(asked, noise or 0.0)
 
 
-def _verdicts_of_builds(gate: Gate) -> tuple[Verdict, ...]:
-    """Verdicts on what no run measures: the sizes of both arms' builds, once for all points."""
-    gated = [each for each in gate.spec.metrics if each.of_build]
-    if not gated or not gate.points:
-        return ()
-    first = gate.points[0]
-    sizes = Pair(*(float(build_bytes(arm.engine.binary)) for arm in (first.base, first.head)))
-    judged = [
-        regress.judge([sizes], unit="byte", margin=gate.spec.margin_of(each), level=gate.level, exact=True)
-        for each in gated
-    ]
-    return tuple(
-        Verdict("build", each.metric, "", "byte", found) for each, found in zip(gated, judged, strict=True)
-    )
+def _verdicts_on_instructions(gate: Gate, instructions: Mapping[str, Pair]) -> Iterator[Verdict]:
+    """A verdict for each point that could be counted, or a suite would pass whatever happens: one without."""
+    for gated in (each for each in gate.spec.metrics if each.metric == INSTRUCTIONS):
+        if gate.points and not instructions:
+            yield _once(gate, gated, "every point", [], unit="")
+        for point, pair in instructions.items():
+            yield _once(gate, gated, point, [pair], unit="instruction")
 
 
+def _verdicts_of_builds(gate: Gate) -> Iterator[Verdict]:
+    """Verdicts on the sizes of both arms' builds, once for all points; images have no build of their own."""
+    arms = (gate.points[0].base, gate.points[0].head) if gate.points else ()
+    for gated in (each for each in gate.spec.metrics if each.of_build):
+        if any(arm.engine.image for arm in arms):
+            if not gate.spec.of_runs:
+                yield _once(gate, gated, "build", [], unit="byte")
+        elif arms:
+            sizes = Pair(*(float(build_bytes(arm.engine.binary)) for arm in arms))
+            yield _once(gate, gated, "build", [sizes], unit="byte")
+
+
+def _once(gate: Gate, gated: GateMetric, point: str, pairs: list[Pair], *, unit: str) -> Verdict:
+    margin = gate.spec.margin_of(gated)
+    judged = regress.judge(pairs, unit=unit, margin=margin, level=gate.level, exact=True)
+    return Verdict(point, gated.metric, "", unit, judged)
 def _demand_same_host(records: Iterable[Record]) -> None:
     """Raises HostError if a lasting fact of the machine is not the same in all records."""
     for name in LASTING_FACTS:

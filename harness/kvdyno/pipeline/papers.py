@@ -1,4 +1,4 @@
-"""Papers: from stored records to chapters, LaTeX and PDF. Nothing is measured here."""
+"""Papers: what they still lack, and from stored records to chapters, LaTeX and PDF. Nothing is measured here."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from pathlib import Path
 from kvdyno import spec
 from kvdyno.errors import EngineError, HostError, StoreError
 from kvdyno.model.engine import RunnerName
-from kvdyno.model.papers import Absence, Chapter, Paper, PaperPaths
+from kvdyno.model.papers import Absence, Chapter, Paper, PaperPart, PaperPaths
 from kvdyno.model.project import Project
+from kvdyno.plan import estimate
 from kvdyno.store import SweepStore, make_folder
 
 from .conclusions import analyse
-from .planning import Request
+from .planning import Request, make_plan
 from .recorded import Recorded, find_recorded
-from .reuse import corrupt
+from .reuse import SweepSettings, corrupt, look_up, remaining
 
 #: The folder of templates that all papers share.
 PAPER_BASE = "base"
@@ -28,7 +29,32 @@ _FIGURES = Path("figures")
 def read_paper(project: Project, name: str) -> Paper:
     """The paper of that name, checked. Raises UsageError for an unknown name, SpecError for a mistake."""
     path = spec.paper_file(project.paper_texts, name)
-    return spec.read_paper(path, experiments=[each.name for each in spec.list_experiments(project)])
+    known = [each.name for each in spec.list_experiments(project)]
+    return spec.read_paper(path, experiments=known, profiles=spec.load_profiles(project))
+
+
+def plan_paper(
+    project: Project, name: str, *, profile: str, runner: RunnerName = "local", uncapped: bool = False
+) -> tuple[PaperPart, ...]:
+    """What measuring the rest of a paper costs, experiment by experiment. Runs nothing.
+
+    Raises what `read_paper` and `make_plan` raise, but for an engine or a host that lacks something: that is
+    the part's `lack`.
+    """
+    asked = read_paper(project, name)
+    how = SweepSettings(uncapped=uncapped)
+    parts: list[PaperPart] = []
+    for experiment in asked.experiments:
+        at = asked.profile_of(experiment, profile=profile)
+        try:
+            _, whole = make_plan(project, Request(experiment=experiment, profile=at, runner=runner))
+        except (EngineError, HostError) as lack:
+            parts.append(PaperPart(experiment, at, lack=lack.message))
+            continue
+        rest = remaining(whole, look_up(project, whole, how=how).records)
+        costs = estimate(rest)
+        parts.append(PaperPart(experiment, at, len(rest.runs), costs.seconds, costs.disk_bytes))
+    return tuple(parts)
 
 
 def write_paper(
@@ -65,6 +91,7 @@ def write_paper(
         chapters,
         [each for each in found.values() if isinstance(each, Absence)],
         name=name,
+        profile=profile,
         flags=_flags(wanted, uncapped=uncapped),
         text=project.paper_texts / name,
         base=project.paper_texts / PAPER_BASE,
@@ -81,9 +108,8 @@ def write_paper(
 
 
 def _flags(wanted: Request, *, uncapped: bool) -> str:
-    """What the commands take that measure again and make the paper again."""
-    parts = [f"--profile {wanted.profile}"]
-    parts += [f"--repeat {wanted.repeat}"] if wanted.repeat else []
+    """What the commands take, beside the profile, that measure again and make the paper again."""
+    parts = [f"--repeat {wanted.repeat}"] if wanted.repeat else []
     parts += [f"--runner {wanted.runner}"] if wanted.runner != "local" else []
     return " ".join([*parts, *(["--uncapped"] if uncapped else [])])
 
@@ -95,14 +121,15 @@ def _find(
     titles = {each.name: each.title for each in spec.list_experiments(project)}
     found: dict[str, Recorded | Absence] = {}
     for name in asked.experiments:
-        request = replace(wanted, experiment=name)
+        profile = asked.profile_of(name, profile=wanted.profile)
+        request = replace(wanted, experiment=name, profile=profile)
         try:
             recorded = find_recorded(project, request, runner=runner, uncapped=uncapped, other_builds=True)
         except (EngineError, HostError) as lack:
             found[name] = Absence(name, titles[name], f"{lack.message}; no records")
             continue
         _check_readable(project, recorded)
-        reason = _no_records(project, name, wanted.profile)
+        reason = _no_records(project, name, profile)
         found[name] = recorded if recorded.records else Absence(name, titles[name], reason)
     return found
 

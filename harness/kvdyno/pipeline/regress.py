@@ -20,6 +20,7 @@ from kvdyno.runner import host_id
 
 from .aside import LeftAside, left_aside
 from .gate import Gate
+from .instructions import count_instructions
 from .noise import host_noise
 from .pairing import Pairing
 from .reuse import SweepSettings, remaining, reusable
@@ -72,8 +73,9 @@ def run_gate(
     Pairs that are stored cost nothing. With `wait`, and after the first pair, it waits for other sweeps.
     Raises what `sweep` raises, and HostError if the host changed since the first pair.
     """
-    pairing = Pairing(gate, noise=host_noise(project, host_id()))
     begun, sweep_id, measured = clock(), new_sweep_id(), 0
+    instructions = count_instructions(project, gate)
+    pairing = Pairing(gate, noise=host_noise(project, host_id()), instructions=instructions)
     stopped = "decided"
     while (point := pairing.next_point()) is not None:
         part = pairing.next_pair(point)

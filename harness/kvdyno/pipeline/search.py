@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from kvdyno.errors import UsageError
@@ -22,12 +22,14 @@ from kvdyno.model.versions import split_version
 from kvdyno.plan import estimate
 from kvdyno.tuning import search as parts
 from kvdyno.tuning.candidates import drawn
-from kvdyno.tuning.strategies import STRATEGIES, Question, front_of, importances
+from kvdyno.tuning.insight import importances, untried
+from kvdyno.tuning.strategies import front_of
 
 from .conclusions import analyse, write_report
 from .planning import demand_memory
 from .reuse import SweepSettings
 from .search_bench import SearchBench, SearchRequest
+from .search_trail import Costs, make_trail
 from .written import Watch, write_yaml
 
 _TUNED = "tuned"
@@ -44,13 +46,11 @@ def search(
     make_plan and sweep raise.
     """
     bench = SearchBench(project, asked, how=how, watch=watch, wait=wait)
-    reserve, each = _rehearse(bench)
-    trail = _trail(bench, reserve=reserve, each=each)
-    return _concluded(bench, trail)
+    return _concluded(bench, make_trail(bench, costs=_rehearse(bench)))
 
 
-def _rehearse(bench: SearchBench) -> tuple[float, float]:
-    """Expected seconds of the confirmation and of a try: plans of random candidates, which check all that a
+def _rehearse(bench: SearchBench) -> Costs:
+    """What parts of the search are expected to take: plans of random candidates, which check all that a
     person wrote before anything runs.
     """
     some = _some(bench)
@@ -59,17 +59,21 @@ def _rehearse(bench: SearchBench) -> tuple[float, float]:
         bench.document("Confirmation", some, confirming=True, twin=True),
         repeat=bench.asked.repeat,
     )
-    one = bench.planned("1", bench.document("Try 1", {parts.CANDIDATE: next(iter(some.values()))}))
+    first = next(iter(some.values()))
+    costs = Costs(
+        confirmation=estimate(last).seconds,
+        full=estimate(bench.planned_try(1, first)).seconds,
+        short=estimate(bench.planned_short(1, first)).seconds if bench.asked.short else 0,
+    )
     demand_memory(last, uncapped=bench.how.uncapped)
-    reserve, each = estimate(last).seconds, estimate(one).seconds
-    if reserve + each > bench.asked.budget_seconds:
+    if costs.least > bench.asked.budget_seconds:
         raise UsageError(
-            f"expected a budget for one try and the confirmation, about {format_seconds(reserve + each)}, "
+            f"expected a budget for one try and the confirmation, about {format_seconds(costs.least)}, "
             f"found {format_seconds(bench.asked.budget_seconds)}",
             where="--budget",
             remedy="raise it, lower --repeat, or choose a smaller profile",
         )
-    return reserve, each
+    return costs
 
 
 def _some(bench: SearchBench) -> Mapping[str, Options]:
@@ -92,41 +96,6 @@ def _some(bench: SearchBench) -> Mapping[str, Options]:
             remedy="widen a range with --range, or choose a larger profile",
         )
     return found
-
-
-def _trail(bench: SearchBench, *, reserve: float, each: float) -> tuple[Try, ...]:
-    """Tries in their order. What a try costs is corrected by what tries have cost."""
-    asked = bench.asked
-    start = bench.space.start(bench.engine.presets[asked.preset].options)
-    trail: list[Try] = []
-    while asked.tries is None or len(trail) < asked.tries:
-        measured = [one.seconds for one in trail if one.seconds]
-        pace = sum(measured) / len(measured) / each if measured else 1.0
-        if sum(measured) + pace * (each + reserve) > asked.budget_seconds and trail:
-            break
-        question = Question(bench.space, tuple(trail), start, asked.seed)
-        trail.append(_try(bench, STRATEGIES[asked.strategy](question), trail))
-        if len(trail) > _tries_most(bench) and not measured:
-            break
-    return tuple(trail)
-
-
-def _tries_most(bench: SearchBench) -> int:
-    """So many tries without a single measurement end a search: the space is the default."""
-    return 10 * len(bench.space.dimensions)
-
-
-def _try(bench: SearchBench, options: Options, trail: Sequence[Try]) -> Try:
-    """The candidate's try; what the default or an earlier one is at this profile's scale is not measured."""
-    number, mine = len(trail) + 1, bench.in_force(options)
-    if mine == bench.in_force({}):
-        return Try(number, options, (0.0,) * len(bench.objectives))
-    for one in trail:
-        if bench.in_force(one.options) == mine:
-            return Try(number, options, one.gains, one.failure)
-    whole = bench.planned(str(number), bench.document(f"Try {number}", {parts.CANDIDATE: options}))
-    records = bench.measured(whole)
-    return parts.tried(number, options, records, objectives=bench.objectives, axis=bench.asked.axis)
 
 
 def _concluded(bench: SearchBench, trail: tuple[Try, ...]) -> SearchFound:
@@ -169,27 +138,49 @@ def _concluded(bench: SearchBench, trail: tuple[Try, ...]) -> SearchFound:
             each.metric: importances(bench.space, trail, objective=place)
             for place, each in enumerate(bench.objectives)
         },
+        untried=untried(bench.space, trail),
+        unvaried=_unvaried(bench),
         budget_seconds=bench.asked.budget_seconds,
         spent_seconds=spent,
         folder=bench.folder,
         confirmation=page,
+        experiment=_write_experiment(bench, winner) if winner else None,
         preset=_write_preset(bench, winner) if winner else None,
     )
 
 
+def _unvaried(bench: SearchBench) -> tuple[str, ...]:
+    varied = {each.name for each in bench.space.dimensions}
+    return tuple(each.name for each in bench.engine.description.options if each.name not in varied)
+
+
 def _write_preset(bench: SearchBench, winner: Confirmed) -> Path:
+    """The winner over the compared preset, as an adapter's presets.yaml has presets."""
+    before = bench.engine.presets[bench.asked.preset].options
+    preset = {"summary": _found_by(bench, winner), "options": _options(bench, {**before, **winner.options})}
+    return write_yaml(bench.folder / "presets.yaml", {_TUNED: preset})
+
+
+def _options(bench: SearchBench, options: Options) -> dict[str, str]:
+    return {name: _spelled(bench.engine, name, text) for name, text in options.items()}
+
+
+def _found_by(bench: SearchBench, winner: Confirmed) -> str:
+    engine, today = bench.engine.description.engine, dt.datetime.now(dt.UTC).date()
+    by = f"{bench.asked.strategy} on {today}, try {winner.number}"
+    return f"Found for {engine.name} {engine.version} by {by}."
+
+
+def _write_experiment(bench: SearchBench, winner: Confirmed) -> Path:
     """The winner as an experiment that `kvdyno run` measures, pinned to the engine's version."""
-    engine = bench.engine
-    options = {name: _spelled(engine, name, text) for name, text in winner.options.items()}
+    engine, options = bench.engine, _options(bench, winner.options)
     pinned = bench.asked.engine
     if engine.built_version and split_version(pinned)[1] is None:
         pinned = f"{pinned}@{engine.built_version}"
     document = bench.document(f"{pinned}, tuned", {_TUNED: options}, confirming=True)
     for each in document["engines"]:
         each["engine"] = pinned
-    found = f"{engine.description.engine.name} {engine.description.engine.version}"
-    today = dt.datetime.now(dt.UTC).date()
-    document["description"] = f"Found for {found} by {bench.asked.strategy} on {today}, try {winner.number}."
+    document["description"] = _found_by(bench, winner)
     return write_yaml(bench.folder / f"{_TUNED}.yaml", document)
 
 
@@ -199,8 +190,10 @@ def _spelled(engine: Engine, name: str, text: str) -> str:
     return slug_value(option, parse_value(option, text)) if option else text
 
 
-def write_search(found: SearchFound) -> tuple[Path, Path]:
-    """The search's report as HTML, and its trail as CSV. Raises StoreError if they cannot be written."""
+def write_search(found: SearchFound) -> tuple[Path, Path, Path]:
+    """The search's report as HTML and Markdown, and its trail as CSV. Raises StoreError if they cannot be
+    written.
+    """
     from kvdyno.report.search import write_search as written
 
     return written(found)

@@ -38,7 +38,8 @@ class SearchRequest:
     (`placed`). `unseen` None: others that are not searched.
 
     `ranges` replace those of the adapter's tuning.yaml. `tries` bounds their number beside the budget.
-    `dataset`, `cap` and `properties` are at paper scale.
+    `dataset`, `cap` and `properties` are at paper scale. `short` is the share of the measured phase after
+    which candidates without hope are dropped; None: all are measured in full length.
     """
 
     engine: str
@@ -52,6 +53,7 @@ class SearchRequest:
     ranges: Mapping[str, str] = field(default_factory=dict)
     unseen: tuple[str, ...] | None = None
     tries: int | None = None
+    short: float | None = None
     seed: int = 1
     repeat: int | None = None
     dataset: str | None = None
@@ -110,6 +112,8 @@ class SearchBench:
         self.objectives = parts.objectives_of(asked.objectives, engine=self.engine)
         if asked.strategy not in STRATEGIES:
             raise UsageError(unknown("strategy", asked.strategy, STRATEGIES), where="--strategy")
+        if asked.short is not None and not 0 < asked.short < 1:
+            raise UsageError(f"expected a share between 0 and 1, found {asked.short:g}", where="--short")
         try:
             cap_bytes = parse_bytes(asked.cap)
         except ValueError as error:
@@ -133,15 +137,26 @@ class SearchBench:
         return parts.in_force(self.engine, self.asked.preset, options, scale=self.profile.scale)
 
     def document(
-        self, title: str, candidates: Mapping[str, Options], *, confirming: bool = False, twin: bool = False
+        self,
+        title: str,
+        candidates: Mapping[str, Options],
+        *,
+        confirming: bool = False,
+        twin: bool = False,
+        repetitions: int = 1,
+        phases: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
-        """An experiment with these candidates: one repetition for a try, the profile's for a confirmation."""
+        """An experiment with these candidates: so many repetitions of a try, the profile's for a
+        confirmation. `phases` replace the profile's.
+        """
         grid = {"dataset": [self.asked.dataset], "threads": [2]} if self.asked.dataset else {}
         shared: dict[str, Any] = {"grid": grid, "cap": self.asked.cap}
         if self.asked.properties:
             shared |= {"properties": dict(self.asked.properties)}
         if not confirming:
-            shared |= {"repetitions": 1, "loads": 1}
+            shared |= {"repetitions": repetitions, "loads": 1}
+        if phases:
+            shared |= {"phases": dict(phases)}
         beside = self.asked.confirmed_beside if confirming else ()
         return parts.experiment_of(
             title=title,
@@ -159,6 +174,30 @@ class SearchBench:
         path = write_yaml(self.folder / "experiments" / f"{self.name}-{name}.yaml", document)
         request = Request(str(path), profile=self.asked.profile, runner=self.asked.runner, repeat=repeat)
         return plan_with(self.project, request, engines=self.engines)
+
+    def planned_try(self, number: int, options: Options, *, repetitions: int = 1) -> Plan:
+        """The plan of a candidate beside the default, in full length."""
+        document = self.document(f"Try {number}", {parts.CANDIDATE: options}, repetitions=repetitions)
+        return self.planned(str(number), document)
+
+    def planned_short(self, number: int, options: Options) -> Plan:
+        """The same with the measured phase cut to the share that was asked for.
+
+        Raises UsageError if nothing of it becomes shorter.
+        """
+        full = self.planned_try(number, options)
+        phases = {"measure": parts.shortened(full.experiment.phases, share=self.asked.short or 1)}
+        document = self.document(f"Try {number}, short", {parts.CANDIDATE: options}, phases=phases)
+        short = self.planned(f"{number}-short", document)
+        same = {point.identity for point in full.points} & {point.identity for point in short.points}
+        if same:
+            raise UsageError(
+                "expected workloads whose measured phase can be shorter, found one that measures its load, "
+                "or a driver without such a phase",
+                where="--short",
+                remedy="leave --short out",
+            )
+        return short
 
     def measured(self, whole: Plan) -> tuple[Record, ...]:
         """Records of the plan, of which what is stored is not measured again."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -11,13 +10,13 @@ from pathlib import Path
 
 from kvdyno import profiling, regress
 from kvdyno.errors import EngineError
-from kvdyno.model.calls import CallDifference, CallProfile
+from kvdyno.model.calls import CallDifference
 from kvdyno.model.metrics import COUNTER_PREFIX
-from kvdyno.model.point import Point
 from kvdyno.model.project import Project
 from kvdyno.regress import CounterChange, Pair
 
 from .gate import GatePoint
+from .instructions import count_calls
 from .locking import sweep_lock
 from .regress import GateResult
 
@@ -92,13 +91,6 @@ def _calls(project: Project, point: GatePoint) -> CallDifference | None:
     if not profiling.available():
         return None
     return CallDifference(*(count_calls(project, arm) for arm in (point.base, point.head)))
-
-
-def count_calls(project: Project, point: Point) -> CallProfile:
-    """The call profile of a point's small fixed run. Raises what `profiling.count_calls` raises."""
-    project.data.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="calls-", dir=project.data) as scratch:
-        return profiling.count_calls(point.engine.binary, profiling.fixed_run(point), scratch=Path(scratch))
 
 
 def _pairs(found: GateResult, point: GatePoint, *, phase: str) -> Mapping[tuple[str, str], list[Pair]]:

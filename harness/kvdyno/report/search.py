@@ -1,4 +1,4 @@
-"""The report of a search: one HTML file, and its trail as CSV."""
+"""The report of a search as one HTML file and as Markdown, and its trail as CSV."""
 
 from __future__ import annotations
 
@@ -11,34 +11,50 @@ from pathlib import Path
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
+from kvdyno.errors import StoreError
 from kvdyno.model.options import display_options
-from kvdyno.model.search import Confirmed, ConfirmedRow, SearchFound, Try
+from kvdyno.model.search import Confirmed, ConfirmedRow, SearchFound, Share, Try, Untried
 from kvdyno.model.units import format_seconds
 from plots.units import three_digits
 
 from . import looks
 from .files import make_folder, write_text
 from .html import template_text
+from .markdown import plain
+from .search_figures import Picture, draw_search
 
 _KINDS = {True: "up", False: "down", None: "open"}
 
 
-def write_search(found: SearchFound) -> tuple[Path, Path]:
-    """Write search.html and trail.csv into the search's folder. Raises StoreError if that fails."""
-    make_folder(found.folder)
-    page = write_text(found.folder / "search.html", render(found))
-    return page, write_text(found.folder / "trail.csv", trail_csv(found))
+def write_search(found: SearchFound) -> tuple[Path, Path, Path]:
+    """Write search.html, search.md, trail.csv and figures/ into the search's folder.
+
+    Raises StoreError if that fails.
+    """
+    figures = found.folder / "figures"
+    make_folder(figures)
+    try:
+        pictures = draw_search(found, folder=figures)
+    except OSError as error:
+        raise StoreError(f"cannot write: {error.strerror}", where=str(figures)) from error
+    texts = (render(found, pictures, suffix=suffix) for suffix in ("html", "md"))
+    page, text = (
+        write_text(found.folder / f"search.{suffix}", content)
+        for suffix, content in zip(("html", "md"), texts, strict=True)
+    )
+    return page, text, write_text(found.folder / "trail.csv", trail_csv(found))
 
 
-def render(found: SearchFound) -> str:
-    """The whole page."""
+def render(found: SearchFound, pictures: Sequence[Picture], *, suffix: str) -> str:
+    """The report in one form, "html" or "md"."""
     environment = Environment(
         loader=FunctionLoader(template_text),
-        autoescape=True,
+        autoescape=suffix == "html",
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["plain"] = plain
     environment.globals.update(
         gain=gain_text,
         row=row_text,
@@ -46,19 +62,56 @@ def render(found: SearchFound) -> str:
         number=three_digits,
         seconds=format_seconds,
         shown=lambda options: display_options(found.space.engine.description, options),
-        share=lambda part: f"{100 * part:.0f} %",
+        share=share_text,
         link=lambda path: relpath(path, found.folder),
         headline=headline(found),
         curse=curse_text,
+        untried=[(each.name, untried_text(each, found)) for each in found.untried],
+        pictures=pictures,
+        runs=runs_text,
     )
-    page = environment.get_template("search.html.j2")
-    return page.render(f=found, colour_rules=looks.colour_rules())
+    colours = {"colour_rules": looks.colour_rules()} if suffix == "html" else {}
+    return environment.get_template(f"search.{suffix}.j2").render(f=found, **colours)
+
+
+def share_text(share: Share) -> str:
+    """ "41 % (22 to 63)"."""
+    return f"{100 * share.value:.0f} % ({100 * share.low:.0f} to {100 * share.high:.0f})"
+
+
+def untried_text(each: Untried, found: SearchFound) -> str:
+    """What no candidate had: "true; nothing between 2 and 10"."""
+    described = found.space.engine.description
+
+    def value(text: str) -> str:
+        return display_options(described, {each.name: text})[each.name]
+
+    dimension = next(one for one in found.space.dimensions if one.name == each.name)
+    gaps = [
+        f"nothing between {' and '.join(value(number_text(end, whole=dimension.whole)) for end in gap)}"
+        for gap in each.gaps
+    ]
+    return "; ".join([*map(value, each.values), *gaps])
+
+
+def number_text(value: float, *, whole: bool) -> str:
+    """A number as an option's text."""
+    return str(round(value)) if whole else f"{value:.6g}"
+
+
+def runs_text(one: Try) -> str:
+    """The runs of a try: "short", "2", "short + 1"; "–" if it was not measured itself."""
+    parts = ["short"] if one.short_seconds else []
+    parts += [str(len(one.each))] if one.each else []
+    return " + ".join(parts) or "–"
 
 
 def headline(found: SearchFound) -> str:
     """What the search found, in a sentence."""
     failed = sum(one.gains is None for one in found.tries)
-    tried = f"{len(found.tries)} candidates by {found.strategy}, {failed} of which failed"
+    pruned = sum(one.pruned for one in found.tries)
+    dropped = f" and {pruned} were dropped after a short run" if pruned else ""
+    tried = f"{len(found.tries)} candidates by {found.strategy}, {failed} of which failed{dropped}"
     if found.winner is None:
         return f"{tried}: none was shown to be better than the default, which stays."
     return f"{tried}: try {found.winner.number} is better than the default in {found.objectives[0].metric}."
@@ -86,16 +139,22 @@ def row_text(row: ConfirmedRow) -> str:
 
 
 def trail_csv(found: SearchFound) -> str:
-    """A row for each try: number, gains (times better than the default), failure, seconds, options."""
+    """A row for each try: number, gains (times better than the default), failure, seconds, what proposed it,
+    its repetitions in full length, the gains of its short run, and options.
+    """
     names = [each.name for each in found.space.dimensions]
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     metrics = [f"gain.{each.metric}" for each in found.objectives]
-    writer.writerow(["try", *metrics, "failure", "seconds", *names])
+    short = [f"short.{name}" for name in metrics]
+    writer.writerow(["try", *metrics, "failure", "seconds", "origin", "repetitions", *short, *names])
     for one in found.tries:
-        gains: Sequence[object] = (
-            [""] * len(metrics) if one.gains is None else [f"{math.exp(gain):.6g}" for gain in one.gains]
-        )
         options = [one.options.get(name, "") for name in names]
-        writer.writerow([one.number, *gains, one.failure, f"{one.seconds:.1f}", *options])
+        runs = [f"{one.seconds:.1f}", one.origin, len(one.each)]
+        gains, before = (_times_better(each, len(metrics)) for each in (one.gains, one.short))
+        writer.writerow([one.number, *gains, one.failure, *runs, *before, *options])
     return out.getvalue()
+
+
+def _times_better(gains: Sequence[float] | None, count: int) -> list[str]:
+    return [""] * count if gains is None else [f"{math.exp(gain):.6g}" for gain in gains]

@@ -265,7 +265,7 @@ class _Checker:
             )
 
     def gated(self, gated: GateMetric, place: Place) -> None:
-        if not gated.of_build:
+        if gated.of_runs:
             self._metric(gated.metric, (*place, "metric"))
             self._phase(gated.phase, (*place, "phase"))
         elif "phase" in gated.model_fields_set:

@@ -12,8 +12,8 @@ from kvdyno.model.reading import read_form
 from kvdyno.model.words import unknown
 
 
-def read_paper(path: Path, *, experiments: Collection[str]) -> Paper:
-    """The file as a Paper whose texts lie beside it; `experiments` are those that exist.
+def read_paper(path: Path, *, experiments: Collection[str], profiles: Collection[str]) -> Paper:
+    """The file as a Paper whose texts lie beside it; `experiments` and `profiles` are those that exist.
 
     Raises SpecError that lists every mistake with its line.
     """
@@ -30,6 +30,14 @@ def read_paper(path: Path, *, experiments: Collection[str]) -> Paper:
         for k, name in enumerate(section.experiments):
             if name not in experiments:
                 mistakes.add(("sections", n, "experiments", k), unknown("experiment", name, experiments))
+    for asked, instead in paper.profiles.items():
+        if asked not in profiles:
+            mistakes.add(("profiles", asked), unknown("profile", asked, profiles))
+        for name, profile in instead.items():
+            if name not in paper.experiments:
+                mistakes.add(("profiles", asked, name), unknown("experiment", name, paper.experiments))
+            elif profile not in profiles:
+                mistakes.add(("profiles", asked, name), unknown("profile", profile, profiles))
     mistakes.check()
     return paper
 

@@ -6,6 +6,7 @@ from .history import HistoryStore
 from .index import RunIndex
 from .lock import LOCK_FILE, SweepLock, machine_lock
 from .metrics import read_metrics, write_metrics
+from .remote import fetch, is_url, send
 from .runs import CorruptRecord, RunStore, make_folder
 from .sweeps import SweepStore
 from .syncing import Synced, bring
@@ -22,10 +23,13 @@ __all__ = [
     "bring",
     "bundled",
     "deliver",
+    "fetch",
     "finished",
+    "is_url",
     "machine_lock",
     "make_folder",
     "read_metrics",
+    "send",
     "take_bundle",
     "write_bundle",
     "write_metrics",

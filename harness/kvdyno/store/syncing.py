@@ -25,6 +25,9 @@ class Synced:
     same: int
     refused: tuple[CorruptRecord, ...]
 
+    def __add__(self, other: Synced) -> Synced:
+        return Synced(self.new + other.new, self.same + other.same, (*self.refused, *other.refused))
+
 
 def bring(source: Path, *, target: Path, sender: str) -> Synced:
     """Bring the finished runs of the results folder `source`, and its sweeps, into `target`.

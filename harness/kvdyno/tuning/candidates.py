@@ -27,6 +27,22 @@ def number_text(dimension: Dimension, value: float) -> str:
     return value_text(round(inside) if dimension.whole else float(f"{inside:.6g}"))
 
 
+def placed(space: Space, options: Options) -> Options:
+    """A preset's options as a candidate: numbers are moved into their ranges, and what the space does not
+    list is left out.
+    """
+    found: dict[str, str] = {}
+    for each in space.dimensions:
+        text = options.get(each.name)
+        if text is None or (each.values and text not in each.values):
+            continue
+        if not each.values:
+            inside = min(max(float(text), each.low), each.high)
+            text = value_text(round(inside) if each.whole else inside)
+        found[each.name] = text
+    return fitted(space, found)
+
+
 def fitted(space: Space, options: Options) -> Options:
     """The candidate without options that do not act, its memory scaled down to what is allowed.
 

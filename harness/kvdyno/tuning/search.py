@@ -10,8 +10,9 @@ from typing import Any
 import pandas as pd
 
 from kvdyno.errors import UsageError
-from kvdyno.model.axes import WORKLOAD
+from kvdyno.model.axes import VOLUME_MIN, WORKLOAD
 from kvdyno.model.engine import Engine
+from kvdyno.model.experiment import Phases
 from kvdyno.model.metrics import metrics_of
 from kvdyno.model.options import parse_value, scale_value
 from kvdyno.model.record import Record
@@ -94,6 +95,17 @@ def experiment_of(
     }
 
 
+def shortened(phases: Phases, *, share: float) -> dict[str, Any]:
+    """The ends of the measured phase at a share of it, as an experiment's `phases.measure`."""
+    counts = {"operations": phases.measure_operations, "bytes": phases.measure_bytes}
+    found: dict[str, Any] = {name: max(1, round(share * n)) for name, n in counts.items() if n}
+    if phases.measure_seconds:
+        found["seconds"] = share * phases.measure_seconds
+    if phases.measure_volume:
+        found["volume"] = max(VOLUME_MIN, share * phases.measure_volume)
+    return found
+
+
 def in_force(engine: Engine, preset: str, options: Options, *, scale: float) -> Mapping[str, object]:
     """The values that the driver gets at a profile's scale: equal ones make candidates equal."""
     found: dict[str, object] = {}
@@ -120,28 +132,30 @@ def tried(
         why = first.failure.reason.splitlines()[0] if first.failure else ""
         failure = f"{first.point.axes.get(axis)}: {first.status.replace('_', ' ')}: {why}"
         return Try(number, options, None, failure, seconds)
-    gains = [_gain(records, objective, axis=axis) for objective in objectives]
-    known = tuple(gain for gain in gains if gain is not None)
-    if len(known) < len(gains):
-        lacking = [o.metric for o, gain in zip(objectives, gains, strict=True) if gain is None]
+    gains = [_gains(records, objective, axis=axis) for objective in objectives]
+    lacking = [o.metric for o, gain in zip(objectives, gains, strict=True) if not gain]
+    if lacking:
         return Try(number, options, None, f"no value of {', '.join(lacking)}", seconds)
-    return Try(number, options, known, "", seconds)
+    whole = sorted(set.intersection(*(set(gain) for gain in gains)))
+    each = tuple(tuple(gain[repetition] for gain in gains) for repetition in whole)
+    means = tuple(math.fsum(column) / len(column) for column in zip(*each, strict=True))
+    return Try(number, options, means, "", seconds, each=each)
 
 
-def _gain(records: Sequence[Record], objective: Objective, *, axis: str) -> float | None:
-    """The mean logarithm over workloads and repetitions, each candidate's value over the default's."""
-    values: dict[tuple[object, int], dict[str, float]] = {}
+def _gains(records: Sequence[Record], objective: Objective, *, axis: str) -> Mapping[int, float]:
+    """For each repetition the mean logarithm over workloads, each candidate's value over the default's."""
+    values: dict[tuple[int, object], dict[str, float]] = {}
     for record in records:
         value = _metric(record, objective.metric)
         if value is not None and value > 0:
-            place = (record.point.axes.get(axis), record.repetition)
+            place = (record.repetition, record.point.axes.get(axis))
             values.setdefault(place, {})[record.point.label] = value
-    logs = [
-        better_ratio(pair[CANDIDATE] / pair[DEFAULT], higher=objective.higher)
-        for pair in values.values()
-        if len(pair) == len((CANDIDATE, DEFAULT))
-    ]
-    return sum(logs) / len(logs) if logs else None
+    logs: dict[int, list[float]] = {}
+    for (repetition, _), pair in values.items():
+        if len(pair) == len((CANDIDATE, DEFAULT)):
+            ratio = pair[CANDIDATE] / pair[DEFAULT]
+            logs.setdefault(repetition, []).append(better_ratio(ratio, higher=objective.higher))
+    return {repetition: sum(found) / len(found) for repetition, found in logs.items()}
 
 
 def _metric(record: Record, metric: str) -> float | None:

@@ -23,12 +23,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Question:
-    """What to try next in `space` after `trail`? `start` are the default's options in the space."""
+    """What to try next in `space` after `trail`? `start` are the default's options in the space. The first
+    `given` tries were not the strategy's.
+    """
 
     space: Space
     trail: Sequence[Try]
     start: Options
     seed: int
+    given: int = 0
 
 
 Strategy = Callable[[Question], Options]
@@ -53,7 +56,7 @@ def coordinate_sweep(asked: Question) -> Options:
     """
     dimensions = asked.space.dimensions
     steps = [(each, place) for each in dimensions for place in range(len(each.values or _STEPS))]
-    dimension, place = steps[len(asked.trail) % len(steps)]
+    dimension, place = steps[(len(asked.trail) - asked.given) % len(steps)]
     base = dict(best_of(asked.trail) or asked.start)
     base[dimension.name] = _at(dimension, place)
     for other, values in (dimension.only_if or {}).items():
@@ -147,16 +150,22 @@ def penalised(trail: Sequence[Try]) -> list[tuple[Options, tuple[float, ...]]]:
 
 
 def best_of(trail: Sequence[Try]) -> Options | None:
-    """The options of the best try in the first objective; None if none was measured."""
-    measured = [each for each in trail if each.gains is not None]
+    """The options of the best try in the first objective; None if none was measured in full length."""
+    measured = _measured(trail)
     return max(measured, key=lambda each: each.gains or ()).options if measured else None
 
 
 def front_of(trail: Sequence[Try]) -> tuple[Try, ...]:
-    """The tries that no other one beats in every objective (Pareto), best in the first objective first."""
-    measured = [each for each in trail if each.gains is not None]
+    """The tries in full length that no other one beats in every objective (Pareto), best in the first
+    objective first.
+    """
+    measured = _measured(trail)
     front = [each for each in measured if not any(_dominates(other, each) for other in measured)]
     return tuple(sorted(front, key=lambda each: each.gains or (), reverse=True))
+
+
+def _measured(trail: Sequence[Try]) -> list[Try]:
+    return [each for each in trail if each.gains is not None and not each.pruned]
 
 
 def _dominates(one: Try, other: Try) -> bool:
@@ -164,24 +173,6 @@ def _dominates(one: Try, other: Try) -> bool:
     assert other.gains is not None
     pairs = list(zip(one.gains, other.gains, strict=True))
     return all(a >= b for a, b in pairs) and any(a > b for a, b in pairs)
-
-
-def importances(space: Space, trail: Sequence[Try], *, objective: int) -> Mapping[str, float]:
-    """How much each option matters for being among the better half of the tries, as shares, most first
-    (PED-ANOVA: Watanabe, Bansal & Hutter, IJCAI 2023). Empty with fewer than two tries.
-    """
-    import optuna
-
-    study = optuna_study(space, trail)
-    if len(study.trials) < 2:
-        return {}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return optuna.importance.get_param_importances(
-            study,
-            evaluator=optuna.importance.PedAnovaImportanceEvaluator(target_quantile=0.5),
-            target=lambda trial: trial.values[objective],
-        )
 
 
 STRATEGIES: Mapping[str, Strategy] = {"tpe": tpe, "random": random_search, "sweep": coordinate_sweep}

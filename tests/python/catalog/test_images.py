@@ -10,7 +10,7 @@ from fakes.containers import NAME, add_adapter, make_image
 from fakes.projects import make_project
 
 from kvdyno import catalog
-from kvdyno.errors import EngineError, HostError
+from kvdyno.errors import EngineError, HostError, UsageError
 from kvdyno.host.libraries import version_sha256
 from kvdyno.model.engine import Preset
 from kvdyno.model.image import driver_path, image_name
@@ -101,6 +101,25 @@ class TestImages:
         with pytest.raises(EngineError, match="stale: expected sources") as raised:
             catalog.discover(project, runner="docker")[f"{NAME}@1.0"]
         assert raised.value.remedy == f"make images IMAGES={NAME}@1.0"
+
+    def test_any_image_with_a_driver_can_be_named(self, client: DockerClient, project: Project) -> None:
+        made = make_image(client, source="of another checkout")
+        client.images.get(made).tag("elsewhere/shell", "before")
+        for reference in ("elsewhere/shell:before", made):
+            engine = catalog.engine_of_image(project, reference)
+            assert (engine.name, engine.image, engine.runner) == (NAME, made, "docker")
+        client.images.remove("elsewhere/shell:before")
+        with pytest.raises(UsageError, match="expected an image of this machine") as raised:
+            catalog.engine_of_image(project, "elsewhere/shell:before")
+        assert raised.value.where == "elsewhere/shell:before"
+
+    def test_one_without_a_driver_cannot(
+        self, client: DockerClient, project: Project, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        made = make_image(client)
+        monkeypatch.setattr("docker.models.images.Image.labels", {})
+        with pytest.raises(EngineError, match="expected an image with a driver"):
+            catalog.engine_of_image(project, made)
 
     def test_none_at_all(self, client: DockerClient, project: Project) -> None:
         client.images.remove(make_image(client), force=True)

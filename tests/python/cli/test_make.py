@@ -79,21 +79,26 @@ def test_make_prepares_what_each_runner_needs(tmp_path: Path, needed: str) -> No
     assert calls[-1] == "kvdyno run parity --profile quick --runner local"
 
 
-_PAPER = '[ "$*" != "paper trial --experiments" ] || echo one two'
+_PAPER = """[ "$*" != "paper trial --profile quick --experiments" ] || printf 'one quick\\ntwo medium\\n'"""
+_PLAN = "kvdyno paper trial --profile quick --runner local --plan"
 
 
 def test_make_measures_what_a_paper_lacks_though_runs_fail(tmp_path: Path) -> None:
     status, calls = _make(tmp_path, "paper", "PAPER=trial", answers=_PAPER, status=8)
     assert status == 0
     measured = [call for call in calls if call.startswith("kvdyno run")]
-    assert measured == [f"kvdyno run {name} --profile quick --runner local" for name in ("one", "two")]
+    parts = {"one": "quick", "two": "medium"}
+    assert measured == [f"kvdyno run {name} --profile {at} --runner local" for name, at in parts.items()]
+    assert calls.index(_PLAN) < calls.index(measured[0]), "what it takes is told before it runs"
+    assert calls.index(_PLAN) > calls.index("kvdyno engines build --experiment two --runner local")
     assert calls[-2:] == ["setup.sh latex", "kvdyno paper trial --profile quick --runner local"]
 
 
 def test_make_stops_where_a_papers_experiment_cannot_run(tmp_path: Path) -> None:
     status, calls = _make(tmp_path, "paper", "PAPER=trial", answers=_PAPER, status=4)
     assert status != 0
-    assert not any(call.startswith(("kvdyno run two", "kvdyno paper trial --profile")) for call in calls)
+    assert not any(call.startswith("kvdyno run two") for call in calls)
+    assert calls[-1] == "kvdyno run one --profile quick --runner local"
 
 
 def test_make_measures_nothing_for_given_records(tmp_path: Path) -> None:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from kvdyno.paper.texts import code
+
 from .conftest import Checkout
 
 PAPER = """\
@@ -51,7 +53,41 @@ def test_a_paper_is_made_of_what_is_stored_and_lists_the_rest(written: Checkout)
 
 
 def test_the_experiments_of_a_paper_are_printed_for_scripts(written: Checkout) -> None:
-    assert written.kvdyno("paper", "trial", "--experiments").out.split() == ["tiny", "absent"]
+    assert written.kvdyno("paper", "trial", "--experiments").out.splitlines() == ["tiny quick", "absent quick"]
+    _append(written, "profiles: {quick: {absent: small}}")
+    assert written.kvdyno("paper", "trial", "--experiments").out.splitlines() == ["tiny quick", "absent small"]
+
+
+def _append(written: Checkout, text: str) -> None:
+    (written.root / "paper" / "trial" / "paper.yaml").write_text(f"{PAPER}{text}\n")
+
+
+def test_what_a_paper_still_costs_is_told(written: Checkout) -> None:
+    _append(written, "profiles: {quick: {absent: small}}")
+    answer = written.kvdyno("paper", "trial", "--uncapped", "--plan")
+    assert answer.status == 0, answer.err
+    lines = [line.split() for line in answer.out.splitlines()]
+    assert lines[1][:3] == ["tiny", "quick", "0"]
+    assert lines[2][:2] == ["absent", "small"]
+    assert int(lines[2][2]) > 0
+    assert lines[3][:4] == ["in", "all:", lines[2][2], "runs,"]
+
+
+def test_an_engine_that_is_not_built_has_no_plan_yet(written: Checkout) -> None:
+    written.experiment("absent", ABSENT.replace("[memory]", "[rocksdb@0.0.1]"))
+    answer = written.kvdyno("paper", "trial", "--uncapped", "--plan")
+    assert answer.status == 0, answer.err
+    assert "not planned: absent:" in answer.out
+
+
+def test_a_part_at_another_profile_is_taken_from_its_records(written: Checkout) -> None:
+    _append(written, "profiles: {small: {tiny: quick}}")
+    answer = written.kvdyno("paper", "trial", "--profile", "small", "--uncapped", "--tex-only")
+    assert answer.status == 0, answer.err
+    text = (written.root / "results/papers/trial-small/paper.tex").read_text()
+    assert code("kvdyno run tiny --profile quick --uncapped") in text
+    assert code("kvdyno paper trial --profile small --uncapped") in text
+    assert "no record at profile small" in text, "of the experiment without another profile"
 
 
 def test_an_unknown_paper_is_named(written: Checkout) -> None:

@@ -328,6 +328,34 @@ def test_a_build_that_grew_is_a_regression_and_needs_no_run(gate: Checkout, tmp_
     assert (strict.status, verdict(strict, "binary.size")["margin"]) == (1, 0)
 
 
+INSTRUCTIONS = SIZES.replace("[c]", "[p]").replace("binary.size", "instructions.per_operation")
+
+
+def test_more_instructions_are_a_regression_and_are_counted_once(gate: Checkout) -> None:
+    """Puts, which the engine noop forgets, on two real engines."""
+    gate.experiment("regress/one", INSTRUCTIONS)
+    more = regress(gate, "noop", "memory", "--json")
+    assert more.status == 1, more.err
+    found = verdict(more, "instructions.per_operation")
+    assert (found["point"], found["unit"], found["verdict"]) == ("p.4MiB", "instruction", "higher")
+    assert found["ratio"] > 1.02
+    assert not gate.records()
+    kept = list((gate.root / ".kvdyno").glob("instructions/*.json"))
+    assert len(kept) == 2
+    times = [path.stat().st_mtime_ns for path in kept]
+    fewer = regress(gate, "memory", "noop", "--json")
+    assert fewer.status == 0, fewer.err
+    assert verdict(fewer, "instructions.per_operation")["ratio"] == pytest.approx(1 / found["ratio"])
+    assert [path.stat().st_mtime_ns for path in kept] == times
+
+
+def test_instructions_of_one_build_are_the_same(gate: Checkout) -> None:
+    gate.experiment("regress/one", INSTRUCTIONS)
+    answer = regress(gate, "memory", "memory", "--twins", "--json")
+    assert answer.status == 0, answer.err
+    assert verdict(answer, "instructions.per_operation")["verdict"] == "same"
+
+
 def test_a_builds_size_stands_beside_what_runs_measure(gate: Checkout) -> None:
     gate.experiment("regress/one", SUITE.replace("exact: true}]", "exact: true}, binary.size]"))
     answer = regress(gate, "paced", "paced:rate=800", "--json")

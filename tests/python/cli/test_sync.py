@@ -140,3 +140,67 @@ def test_a_folder_without_runs_is_no_source(here: Checkout, tmp_path: Path) -> N
     answer = here.kvdyno("sync", str(tmp_path / "none"))
     assert answer.status == 2
     assert "expected a results folder" in answer.err
+
+
+def test_records_go_through_a_url_and_arrive_as_they_were(
+    measured: Checkout, here: Checkout, tmp_path: Path
+) -> None:
+    url = (tmp_path / "bucket" / "results").as_uri()
+    runs = len(finished(measured.root / "results"))
+    sent = measured.kvdyno("sync", "--to", url, "--json")
+    assert (sent.status, sent.json) == (0, {"new": runs, "same": 0, "refused": []})
+    assert measured.kvdyno("sync", "--to", url).out == f"0 runs new, {runs} the same, 0 refused\n"
+    brought = here.kvdyno("sync", url, "--json")
+    assert (brought.status, brought.json) == (0, {"new": runs, "same": 0, "refused": []})
+    assert here.kvdyno("sync", url).out == f"0 runs new, {runs} the same, 0 refused\n"
+    assert contents(here.runs) == contents(measured.runs)
+    assert contents(here.root / "results/sweeps") == contents(measured.root / "results/sweeps")
+    assert not any((here.root / "results" / ".incoming").iterdir())
+
+
+def test_what_a_url_has_of_another_id_is_refused(here: Checkout, there: Path) -> None:
+    url = there.as_uri()
+    here.kvdyno("sync", url)
+    changed, cut, *_ = (there / run.relative_to(here.root / "results") for run in finished(here.runs.parent))
+    (changed / "record.json").write_text((changed / "record.json").read_text() + " ")
+    shutil.rmtree(here.runs / cut.parent.name / cut.name)
+    (cut / "record.json").write_text("{")
+    for arguments, refused in (((url,), 2), (("--to", url), 1)):
+        answer = here.kvdyno("sync", *arguments, "--json")
+        assert answer.status == 7
+        assert len(answer.json["refused"]) == refused
+        assert "one has this id" in answer.err or "another run has this id" in answer.err
+    assert (changed / "record.json").read_text().endswith(" ")
+
+
+def test_a_part_that_was_sent_is_no_run_and_sending_goes_on(
+    measured: Checkout, here: Checkout, tmp_path: Path
+) -> None:
+    bucket = tmp_path / "bucket"
+    measured.kvdyno("sync", "--to", bucket.as_uri())
+    half = finished(bucket)[0]
+    (half / "record.json").unlink()
+    runs = len(finished(measured.root / "results"))
+    assert here.kvdyno("sync", bucket.as_uri(), "--json").json["new"] == runs - 1
+    assert measured.kvdyno("sync", "--to", bucket.as_uri(), "--json").json["new"] == 1
+    assert here.kvdyno("sync", bucket.as_uri(), "--json").json["new"] == 1
+    assert contents(here.runs) == contents(measured.runs)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), "expected SOURCE or --to URL"),
+        (("/a", "--to", "file:///b"), "expected SOURCE or --to URL"),
+        (("--to", "/b"), "expected a URL, found /b"),
+        (("nothing://x",), "cannot open nothing://x"),
+        (("--to", "s3://bucket"), "expected a package for s3://"),
+        (("file:///nowhere/at/all",), "expected a results folder"),
+    ],
+)
+def test_a_place_that_cannot_be_meant_is_an_error(
+    here: Checkout, arguments: tuple[str, ...], words: str
+) -> None:
+    answer = here.kvdyno("sync", *arguments)
+    assert answer.status == 2
+    assert words in " ".join(answer.err.split())

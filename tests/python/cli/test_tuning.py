@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from .conftest import Checkout
 
 STUDY = """\
@@ -48,9 +50,24 @@ def test_a_search_prints_what_it_tried_and_can_be_asked_again(checkout: Checkout
     answer = checkout.kvdyno(*command, "--json")
     assert answer.status == 0, answer.err
     assert [one["options"]["persist"] for one in answer.json["tries"]] == ["false", "true"]
+    assert Path(answer.json["markdown"]).is_file()
     count = len(checkout.records())
     assert "candidates by sweep" in checkout.kvdyno(*command).out
     assert len(checkout.records()) == count, "nothing was measured again"
+
+
+def test_short_runs_are_shorter_and_refused_where_nothing_can_be(checkout: Checkout) -> None:
+    command = (*TUNE, "--tries", "1", "--unseen", "", "--repeat", "2", "--workload", "c", "--short", "0.25")
+    answer = checkout.kvdyno(*command, "--json")
+    assert answer.status == 0, answer.err
+    (one,) = answer.json["tries"]
+    assert len(one["each"]) == 1
+    assert one["short"]
+    assert 0 < one["short_seconds"] < one["seconds"]
+    refused = checkout.kvdyno(*TUNE, "--workload", "load", "--short", "0.25")
+    assert refused.status == 2
+    assert "--short" in refused.err
+    assert "between 0 and 1" in checkout.kvdyno(*TUNE, "--short", "1").err
 
 
 def test_a_budget_or_a_range_that_is_none_is_refused(checkout: Checkout) -> None:

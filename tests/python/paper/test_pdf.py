@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from ruamel.yaml import YAML
 
 from kvdyno import spec
 from kvdyno.errors import HostError, SpecError, StoreError
@@ -20,11 +22,13 @@ from kvdyno.paper.templates import check_typed_numbers
 from .conftest import BASE
 
 latex = pytest.mark.skipif(shutil.which("latexmk") is None, reason="no LaTeX: harness/setup.sh latex")
+#: A call that names a claim.
+_CLAIM = re.compile(r'(?:judged|claim)\("(?P<experiment>[\w-]+)", "(?P<claim>[\w-]+)"')
 OTHER = Absence("other", "Another experiment", "no record at profile small")
 
 
 def _rendered(paper: Paper, chapters: list[Chapter], text: Path, *absences: Absence) -> str:
-    return render(paper, chapters, absences, name="trial", flags="--profile small", text=text, base=BASE).tex
+    return render(paper, chapters, absences, name="trial", profile="small", flags="", text=text, base=BASE).tex
 
 
 def test_a_paper_has_all_that_its_experiments_have(paper: Paper, chapter: Chapter, text: Path) -> None:
@@ -117,10 +121,29 @@ def test_a_missing_latex_names_the_command_that_installs_it(
 
 @pytest.mark.parametrize("name", spec.list_papers(BASE.parent))
 def test_the_shipped_papers_are_whole_and_type_no_number(name: str) -> None:
-    known = [each.name for each in spec.list_experiments(Project.find())]
-    paper = spec.read_paper(BASE.parent / name / "paper.yaml", experiments=known)
+    project = Project.find()
+    known = [each.name for each in spec.list_experiments(project)]
+    profiles = spec.load_profiles(project)
+    paper = spec.read_paper(BASE.parent / name / "paper.yaml", experiments=known, profiles=profiles)
     assert {n for n in known if n.startswith(f"{name}-")} == set(paper.experiments)
     check_typed_numbers(sorted((BASE.parent / name).glob("*.tex.j2")))
+
+
+@pytest.mark.parametrize("name", spec.list_papers(BASE.parent))
+def test_the_claims_that_shipped_texts_name_are_in_their_experiments(name: str) -> None:
+    files = {each.name: each.path for each in spec.list_experiments(Project.find())}
+    named = {
+        (match["experiment"], match["claim"])
+        for text in (BASE.parent / name).glob("*.tex.j2")
+        for match in _CLAIM.finditer(text.read_text("utf-8"))
+    }
+    claims = {
+        (experiment, claim["id"])
+        for experiment in {experiment for experiment, _ in named}
+        for claim in YAML(typ="safe").load(files[experiment]).get("claims", ())
+    }
+    assert named, "the pattern finds the calls"
+    assert named - claims == set()
 
 
 def test_mistakes_of_a_papers_file_are_listed_with_their_lines(tmp_path: Path, text: Path) -> None:
@@ -128,8 +151,12 @@ def test_mistakes_of_a_papers_file_are_listed_with_their_lines(tmp_path: Path, t
     path.write_text(
         "schema_version: kvdyno.paper/1\ntitle: T\nreproduces: x\nabstract: abstrct.tex.j2\n"
         "sections:\n  - title: A\n    experiments: [quickstrt]\n"
+        "profiles:\n  small: {quickstrt: mediun, other: small}\n  smal: {}\n"
     )
     with pytest.raises(SpecError) as caught:
-        spec.read_paper(path, experiments=["quickstart"])
+        spec.read_paper(path, experiments=["quickstart"], profiles=["small", "medium"])
     assert f"{path}:4: unknown text 'abstrct.tex.j2'" in caught.value.message
     assert "did you mean 'quickstart'" in caught.value.message
+    assert f"{path}:9: unknown profile 'mediun'" in caught.value.message
+    assert f"{path}:9: unknown experiment 'other'" in caught.value.message
+    assert f"{path}:10: unknown profile 'smal'" in caught.value.message

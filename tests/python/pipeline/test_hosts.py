@@ -103,6 +103,24 @@ def test_a_job_that_another_host_measured_too_counts_once(
         assert len({chosen[run.name].environment.host_id for run in block}) == 1
 
 
+def test_the_status_names_a_host_that_is_slower_than_the_others(project: Project, whole: Plan) -> None:
+    pipeline.run_points(project, SWEEP_ID, keys(whole), observer=Diary())
+    for path in list(project.runs.glob("*/*/record.json")):
+        record = json.loads(path.read_text())
+        for number in range(5):
+            record["environment"]["host_id"] = f"{number}" * 12
+            record["gauges"] = {"cpu.loop_ms": 9.0 if number == 4 else 5.0}
+            record["run_id"] = record["run_id"][:-6] + f"abcde{number}"
+            copy = path.parent.with_name(record["run_id"])
+            shutil.copytree(path.parent, copy)
+            (copy / "record.json").write_text(json.dumps(record))
+        shutil.rmtree(path.parent)
+    (status,) = pipeline.status_of(project, SWEEP_ID)
+    assert len(status.hosts) == 5
+    (slow,) = status.outliers
+    assert (slow.host_id, slow.gauge, slow.value, slow.normal) == ("4" * 12, "cpu.loop_ms", 9.0, 5.0)
+
+
 def test_a_half_measured_block_of_another_host_is_measured_whole(project: Project, whole: Plan) -> None:
     pipeline.run_points(project, SWEEP_ID, keys(whole), observer=Diary())
     first = whole.runs[0]

@@ -132,6 +132,22 @@ def test_a_repetition_of_debt_takes_about_an_hour() -> None:
     assert estimate(select(plan, repeat=1)).seconds < 90 * 60
 
 
+#: The scale at which each experiment of the evaluation is measured here, where that is not `small`.
+LARGER = {"evendb-bloom-split": "medium", "evendb-log-index": "medium", "evendb-log-limit": "medium"}
+
+
+def test_evendbs_evaluation_takes_six_hours_in_parts_of_a_hundred_minutes() -> None:
+    minutes = {}
+    for name in (each.name for each in list_experiments(PROJECT) if each.name.startswith("evendb-")):
+        profile = LARGER.get(name, "small")
+        experiment = load_experiment(name, project=PROJECT, catalog=CATALOG, profile=profile)
+        plan = make_plan(experiment, catalog=CATALOG, project=PROJECT)
+        minutes[name] = estimate(plan).seconds / 60
+        assert experiment.repetitions >= 3
+    assert {name: taken for name, taken in minutes.items() if taken > 100} == {}
+    assert sum(minutes.values()) <= 6 * 60
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_every_key_is_documented(form: type[Form]) -> None:
     text = (PROJECT.root / "docs" / "formats.md").read_text()

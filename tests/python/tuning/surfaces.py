@@ -51,6 +51,9 @@ options:
   filter_bits: {from: 0, to: 20}
 """
 
+#: The measured phase of the profile `quick` in a made project; a run of it takes ten seconds.
+FULL_SECONDS = 3.0
+
 #: From the properties of a run (options as "leveldb.<name>") and its workload to op/s; None: out of memory.
 Surface = Callable[[Mapping[str, str], str], float | None]
 
@@ -80,7 +83,10 @@ def add_engine(project: Project, *, tuning: str | None = TUNING) -> None:
 
 @dataclass
 class Simulation:
-    """Stands for the pipeline's `sweep`. Records of a run are kept: asked again, it "measures" nothing."""
+    """Stands for the pipeline's `sweep`. Records of a run are kept: asked again, it "measures" nothing.
+
+    A shorter run takes less time and is noisier, as a mean over fewer operations is. `noise` is a full one's.
+    """
 
     surface: Surface
     noise: float = 0.01
@@ -105,13 +111,14 @@ class Simulation:
         return SweepResult(plan=whole, records=tuple(found), measured=len(found), reused=0)
 
     def _record(self, run: Run, order: int, *, sweep: str) -> Record:
-        begun = dt.datetime(2026, 1, 1, tzinfo=dt.UTC) + dt.timedelta(seconds=10 * order)
+        length = float(run.point.properties.get("measure.seconds", FULL_SECONDS)) / FULL_SECONDS
+        begun = dt.datetime(2026, 1, 1, tzinfo=dt.UTC) + dt.timedelta(seconds=10 * length * order)
         mark = zlib.crc32(sweep.encode()) % 10**8
         rate = self.surface(run.point.properties, str(run.point.axes[WORKLOAD]))
         seed = [order, run.repetition, mark, int(run.point.identity[:12], 16)]
         rng = np.random.default_rng(seed)
         if rate is not None:
-            rate *= float(np.exp(rng.normal(0, self.noise)))
+            rate *= float(np.exp(rng.normal(0, self.noise / length**0.5)))
         return Record(
             run_id=f"{run.name}-{mark}-{order}",
             sweep_id=f"20260101T000000-{mark:08d}",
@@ -120,7 +127,7 @@ class Simulation:
             seed=run.seed,
             order=order,
             started_at=begun.isoformat(),
-            ended_at=(begun + dt.timedelta(seconds=9)).isoformat(),
+            ended_at=(begun + dt.timedelta(seconds=9 * length)).isoformat(),
             point=_recorded(run),
             runner=RunnerFacts(name="local", capped=True, cgroup="v2", cpus="0-1"),
             environment=Environment(host_id="host-1", facts={}),

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes.projects import make_project
+from fakes.projects import EXPERIMENT, make_project
 
 from kvdyno import pipeline
 from kvdyno.catalog import discover
@@ -64,12 +64,64 @@ def test_a_search_finds_better_options_and_writes_them_as_an_experiment(
     assert found.preset
     assert int(found.winner.options["filter_bits"]) > 5
     assert {row.workload: row.unseen for row in found.winner.rows} == {"a": False, "c": True}
-    request = pipeline.Request(str(found.preset))
+    request = pipeline.Request(str(found.experiment))
     _, whole = pipeline.make_plan(project, request)
     assert [choice.label for choice in whole.experiment.engines] == ["default", "tuned"]
-    page, trail = pipeline.write_search(found)
-    assert f"try {found.winner.number} is better than the default" in page.read_text()
+    page, text, trail = pipeline.write_search(found)
+    for form in (page, text):
+        assert f"try {found.winner.number} is better than the default" in form.read_text()
     assert len(trail.read_text().splitlines()) == 9
+
+
+def test_the_found_preset_is_one_of_the_engine_once_its_adapter_has_it(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_presets(project)
+    found = search(project, Simulation(filters_pay), monkeypatch, preset="same", cap="32GiB")
+    assert found.winner
+    assert found.preset
+    theirs = project.adapters / ENGINE / "presets.yaml"
+    theirs.write_text(theirs.read_text().replace("tuned:", "older:") + found.preset.read_text())
+    preset = discover(project)[ENGINE].presets["tuned"]
+    assert preset.options == {**discover(project)[ENGINE].presets["same"].options, **found.winner.options}
+    asked = EXPERIMENT.replace("[rocksdb, leveldb]", "[{engine: leveldb, preset: tuned}]")
+    (project.root / "experiments" / "test.yaml").write_text(asked)
+    _, whole = pipeline.make_plan(project, pipeline.Request("test"))
+    bits = whole.points[0].properties[f"{ENGINE}.filter_bits"]
+    assert bits == found.winner.options["filter_bits"]
+
+
+def test_both_forms_of_the_report_have_the_figures_intervals_and_what_was_never_tried(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = search(project, Simulation(filters_pay), monkeypatch, ranges={"mapped_files": "0,500,1000"})
+    found = replace(found, unvaried=("block_size",))
+    page, text, _ = pipeline.write_search(found)
+    html, markdown = page.read_text(), text.read_text()
+    for name in ("front", "parallel", "interactions"):
+        assert f'id="picture-{name}"' in html
+        assert f"(figures/search-{name}.svg)" in markdown
+        assert (found.folder / "figures" / f"search-{name}.svg").is_file()
+    assert html.count("<svg") == 3
+    assert "src=" not in html, "the page is self-contained"
+    share = next(iter(found.importances["throughput"].values()))
+    assert f"{100 * share.value:.0f} % ({100 * share.low:.0f} to {100 * share.high:.0f})" in markdown
+    for form in (html, markdown):
+        assert "Never tried" in form
+        assert "block_size" in form
+    assert found.untried
+    for each in found.untried:
+        assert f"| {each.name} | " in markdown.split("## Never tried")[1]
+
+
+def test_a_search_without_a_measurement_has_a_report_without_figures(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = search(project, Simulation(lambda _properties, _workload: None), monkeypatch, tries=3)
+    page, text, _ = pipeline.write_search(found)
+    assert "nothing to confirm" in page.read_text()
+    assert "nothing to confirm" in text.read_text()
+    assert "<svg" not in page.read_text()
 
 
 def test_running_out_of_memory_is_a_result_that_the_search_keeps(
@@ -106,6 +158,87 @@ def test_the_search_stops_early_enough_for_the_confirmation(
     assert found.confirmed
 
 
+PRESETS = """\
+default: {summary: as is}
+tuned: {summary: filters, options: {filter_bits: 10, write_buffer_size: 32MiB}}
+same: {summary: as tuned where the space varies it, options: {filter_bits: 10, write_buffer_size: 64MiB}}
+"""
+
+
+def with_presets(project: Project) -> None:
+    (project.adapters / ENGINE / "presets.yaml").write_text(PRESETS)
+
+
+@pytest.mark.parametrize("strategy", ["tpe", "random", "sweep"])
+def test_a_search_begins_with_the_presets_as_far_as_its_space_holds_them(
+    project: Project, monkeypatch: pytest.MonkeyPatch, strategy: str
+) -> None:
+    with_presets(project)
+    found = search(project, Simulation(filters_pay), monkeypatch, strategy=strategy, tries=4)
+    assert [one.origin for one in found.tries] == ["preset tuned", *[strategy] * 3]
+    assert found.tries[0].options["filter_bits"] == "10"
+    assert found.tries[0].options["write_buffer_size"] == str(64 << 20), "moved into the range"
+
+
+def test_a_preset_that_candidates_are_compared_with_is_no_candidate(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_presets(project)
+    found = search(project, Simulation(filters_pay), monkeypatch, preset="same", tries=3)
+    assert [one.origin for one in found.tries] == ["preset default", "tpe", "tpe"]
+    # What only the compared preset sets is the engine's default again, moved into the range.
+    assert found.tries[0].options == {"filter_bits": "0", "write_buffer_size": str(64 << 20)}
+
+
+def test_short_runs_drop_candidates_without_hope_and_so_more_are_tried(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Every candidate of the space with fewer than 18 bits is far below the best.
+    changes = {"tries": None, "budget_seconds": 1500.0, "strategy": "random"}
+    whole = search(project, Simulation(filters_pay), monkeypatch, **changes)
+    raced = search(project, Simulation(filters_pay), monkeypatch, short=0.1, **changes)
+    dropped = [one for one in raced.tries if one.pruned]
+    assert dropped
+    assert len(raced.tries) > len(whole.tries)
+    assert not {one.number for one in dropped} & set(raced.front)
+    assert all(one.number not in {each.number for each in raced.confirmed} for one in dropped)
+    best = max(int(one.options["filter_bits"]) for one in raced.tries if one.gains)
+    assert best in {int(one.options["filter_bits"]) for one in raced.tries if one.number in raced.front}
+
+
+def test_short_runs_alone_drop_nothing_where_all_are_equal(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flat = Simulation(lambda _properties, _workload: 50_000.0, noise=0.02)
+    found = search(project, flat, monkeypatch, tries=20, short=0.25)
+    assert sum(one.pruned for one in found.tries) <= 2
+
+
+def test_a_search_with_short_runs_goes_on_where_it_was(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_presets(project)
+    whole = search(project, Simulation(filters_pay), monkeypatch, short=0.1, tries=14)
+    stopping = Simulation(filters_pay, stop_after=31)
+    with pytest.raises(Interrupted):
+        search(project, stopping, monkeypatch, short=0.1, tries=14)
+    stopping.stop_after = None
+    assert search(project, stopping, monkeypatch, short=0.1, tries=14).tries == whole.tries
+
+
+def test_where_noise_decides_the_front_tries_are_repeated(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    close = Simulation(lambda _properties, _workload: 50_000.0, noise=0.05)
+    found = search(project, close, monkeypatch, tries=12)
+    assert max(len(one.each) for one in found.tries) > 1
+    assert sum(len(one.each) for one in found.tries) <= 24, "one repeat for each try at most"
+    for one in found.tries:
+        assert one.gains
+        column = [gains[0] for gains in one.each]
+        assert not column or one.gains[0] == pytest.approx(sum(column) / len(column))
+
+
 def test_noise_alone_changes_no_option(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     flat = Simulation(lambda _properties, _workload: 50_000.0, noise=0.05)
     found = search(project, flat, monkeypatch, tries=12)
@@ -133,6 +266,8 @@ BAD = {
         {"ranges": {"filter_bits": "0,0", "write_buffer_size": "256MiB,256MiB", "mapped_files": "1000"}},
         "expected candidates that differ from the default",
     ),
+    "short": ({"short": 1.5}, "expected a share between 0 and 1, found 1.5"),
+    "nothing shorter": ({"short": 0.25, "workloads": ("load",)}, "measured phase can be shorter"),
     "cap": ({"cap": "much"}, "expected a size"),
 }
 
@@ -151,7 +286,7 @@ def test_bad_input_is_found_before_anything_runs(
 def test_a_preset_that_no_longer_fits_the_engine_is_refused(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    preset = search(project, Simulation(filters_pay), monkeypatch).preset
+    preset = search(project, Simulation(filters_pay), monkeypatch).experiment
     assert preset
     preset.write_text(preset.read_text().replace("filter_bits", "filter_bitz"))
     with pytest.raises(SpecError, match="did you mean 'filter_bits'"):

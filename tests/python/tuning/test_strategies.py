@@ -5,16 +5,18 @@ from __future__ import annotations
 import math
 import random
 import statistics
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from fakes.projects import make_project
 
 from kvdyno.catalog import discover
-from kvdyno.model.search import Options, Space, Try
+from kvdyno.model.search import Dimension, Options, Space, Try
 from kvdyno.spec import load_space
 from kvdyno.tuning.candidates import drawn, fitted
-from kvdyno.tuning.strategies import STRATEGIES, Question, front_of, importances, penalised
+from kvdyno.tuning.insight import importances, untried
+from kvdyno.tuning.strategies import STRATEGIES, Question, front_of, penalised
 
 from .surfaces import ENGINE, add_engine
 
@@ -109,4 +111,36 @@ def test_importances_rank_the_option_that_matters_first(space: Space) -> None:
     rng = random.Random(2)
     options = [drawn(space, rng) for _ in range(60)]
     trail = [Try(n, each, (float(each["filter_bits"]),)) for n, each in enumerate(options, 1)]
-    assert next(iter(importances(space, trail, objective=0))) == "filter_bits"
+    found = importances(space, trail, objective=0)
+    assert next(iter(found)) == "filter_bits"
+    assert found["filter_bits"].low > max(each.high for name, each in found.items() if name != "filter_bits")
+    assert all(0 <= each.low <= each.high <= 1 for each in found.values())
+
+
+def test_fewer_tries_give_wider_intervals_of_importances(space: Space) -> None:
+    rng = random.Random(2)
+    options = [drawn(space, rng) for _ in range(80)]
+    trail = [Try(n, each, (gain(each) or -9,)) for n, each in enumerate(options, 1)]
+    few, many = (importances(space, part, objective=0) for part in (trail[:10], trail))
+    assert sum(each.high - each.low for each in few.values()) > sum(
+        each.high - each.low for each in many.values()
+    )
+    assert importances(space, trail[:1], objective=0) == {}
+
+
+def test_values_and_wide_stretches_that_no_candidate_had_are_named(space: Space) -> None:
+    trail = [
+        Try(1, {"mapped_files": "1000", "filter_bits": "0", "write_buffer_size": str(64 << 20)}, (0.1,)),
+        Try(2, {"mapped_files": "1000", "filter_bits": "9", "write_buffer_size": str(900 << 20)}, None),
+    ]
+    found = {each.name: each for each in untried(space, trail)}
+    assert found["mapped_files"].values == ("0",)
+    assert found["filter_bits"].gaps == ((0, 9), (9, 20))
+    assert found["write_buffer_size"].gaps == ((64 << 20, 900 << 20),)
+    assert found["cache_size"].gaps == ((128 << 20, 8 << 30),)
+
+
+def test_neighbouring_whole_numbers_leave_nothing_untried(space: Space) -> None:
+    narrow = replace(space, dimensions=(Dimension("filter_bits", low=0, high=2),))
+    trail = [Try(n, {"filter_bits": str(n)}, (0.1,)) for n in range(3)]
+    assert untried(narrow, trail) == ()

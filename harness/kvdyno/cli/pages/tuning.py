@@ -82,10 +82,11 @@ def search_page(console: Console, found: SearchFound, *, html: Path) -> None:
         console.print(table)
     console.print(f"\nreport: {html}", soft_wrap=True)
     if found.preset:
-        console.print(f"preset: kvdyno run {found.preset} --profile {found.profile}", soft_wrap=True)
+        console.print(f"preset: {found.preset}", soft_wrap=True)
+        console.print(f"measure it: kvdyno run {found.experiment} --profile {found.profile}", soft_wrap=True)
 
 
-def search_document(found: SearchFound, *, html: Path, trail: Path) -> dict[str, Any]:
+def search_document(found: SearchFound, *, html: Path, markdown: Path, trail: Path) -> dict[str, Any]:
     """The same for scripts."""
     return {
         "engine": found.space.engine.name,
@@ -96,8 +97,15 @@ def search_document(found: SearchFound, *, html: Path, trail: Path) -> dict[str,
         "front": list(found.front),
         "confirmed": [asdict(each) for each in found.confirmed],
         "winner": found.winner.number if found.winner else None,
-        "importances": {metric: dict(shares) for metric, shares in found.importances.items()},
+        "importances": {
+            metric: {name: asdict(share) for name, share in shares.items()}
+            for metric, shares in found.importances.items()
+        },
+        "untried": [asdict(each) for each in found.untried],
+        "unvaried": list(found.unvaried),
         "html": str(html),
+        "markdown": str(markdown),
         "trail": str(trail),
+        "experiment": str(found.experiment) if found.experiment else None,
         "preset": str(found.preset) if found.preset else None,
     }
