@@ -81,7 +81,7 @@ paper: venv $(if $(RECORDS),,paper-records)  ## Measure what a paper lacks (PAPE
 	@harness/setup.sh latex
 	@$(KVDYNO) paper $(PAPER) --profile $(PROFILE) $(if $(RECORDS),--results $(RECORDS),--runner $(RUNNER)) $(filter --uncapped,$(RUNFLAGS))
 
-# Time and disk are told before anything runs. Runs that fail are results (exit status 8): the paper lists them.
+# Prints time and disk before anything runs. Runs that fail are results (exit status 8): the paper lists them.
 paper-records: venv
 	@parts=$$($(KVDYNO) paper $(PAPER) --profile $(PROFILE) --experiments) || exit 1; \
 	echo "$$parts" | while read name profile; do \

@@ -104,7 +104,9 @@ def engine_of_image(project: Project, reference: str) -> Engine:
                 remedy="docker image ls lists them; kvdyno images build makes an engine's",
             ) from missing
         except APIError as failure:
-            raise UsageError(f"expected an image's name or id: {failure.explanation}", where=reference) from failure
+            raise UsageError(
+                f"expected an image's name or id: {failure.explanation}", where=reference
+            ) from failure
         name = image.labels.get(LABEL_ENGINE)
         if not name:
             raise EngineError(

@@ -47,7 +47,9 @@ def paper(
     ] = False,
     experiments: Annotated[
         bool,
-        typer.Option("--experiments", metavar="", help="Print the paper's experiments and profiles, and stop."),
+        typer.Option(
+            "--experiments", metavar="", help="Print the paper's experiments and profiles, and stop."
+        ),
     ] = False,
     plan: Annotated[
         bool, typer.Option("--plan", metavar="", help="Print what measuring the rest takes, and stop.")
@@ -71,7 +73,9 @@ def paper(
             typer.echo(f"{experiment} {asked.profile_of(experiment, profile=profile)}")
         return
     if plan:
-        _print_plan(pipeline.plan_paper(here, name, profile=profile, runner=runner or "local", uncapped=uncapped))
+        _print_plan(
+            pipeline.plan_paper(here, name, profile=profile, runner=runner or "local", uncapped=uncapped)
+        )
         return
     made = pipeline.write_paper(
         here, name, profile=profile, runner=runner, repeat=repeat, uncapped=uncapped, tex_only=tex_only
@@ -96,4 +100,6 @@ def _print_plan(parts: Sequence[PaperPart]) -> None:
     most = max(part.disk_bytes for part in parts)
     seconds = sum(part.seconds for part in parts)
     runs = counted(sum(part.runs for part in parts), "run")
-    console.print(f"in all: {runs}, about {format_seconds(seconds)}, up to {human_bytes(most)} of disk at a time")
+    console.print(
+        f"in all: {runs}, about {format_seconds(seconds)}, up to {human_bytes(most)} of disk at a time"
+    )

@@ -175,7 +175,7 @@ class Absence:
 @dataclass(frozen=True)
 class PaperPart:
     """What an experiment of a paper still costs: `runs` without a record, `seconds` for them, and the peak of
-    `disk_bytes`; or `lack`, why that cannot be told yet.
+    `disk_bytes`; or `lack`, why that is not known yet.
     """
 
     experiment: str

@@ -162,6 +162,8 @@ def _once(gate: Gate, gated: GateMetric, point: str, pairs: list[Pair], *, unit:
     margin = gate.spec.margin_of(gated)
     judged = regress.judge(pairs, unit=unit, margin=margin, level=gate.level, exact=True)
     return Verdict(point, gated.metric, "", unit, judged)
+
+
 def _demand_same_host(records: Iterable[Record]) -> None:
     """Raises HostError if a lasting fact of the machine is not the same in all records."""
     for name in LASTING_FACTS:

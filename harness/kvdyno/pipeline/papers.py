@@ -1,4 +1,4 @@
-"""Papers: what they still lack, and from stored records to chapters, LaTeX and PDF. Nothing is measured here."""
+"""Papers: what they still lack; from stored records to chapters, LaTeX and PDF. Nothing is measured here."""
 
 from __future__ import annotations
 

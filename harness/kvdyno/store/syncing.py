@@ -26,6 +26,7 @@ class Synced:
     refused: tuple[CorruptRecord, ...]
 
     def __add__(self, other: Synced) -> Synced:
+        """Both together."""
         return Synced(self.new + other.new, self.same + other.same, (*self.refused, *other.refused))
 
 

@@ -89,7 +89,7 @@ def test_make_measures_what_a_paper_lacks_though_runs_fail(tmp_path: Path) -> No
     measured = [call for call in calls if call.startswith("kvdyno run")]
     parts = {"one": "quick", "two": "medium"}
     assert measured == [f"kvdyno run {name} --profile {at} --runner local" for name, at in parts.items()]
-    assert calls.index(_PLAN) < calls.index(measured[0]), "what it takes is told before it runs"
+    assert calls.index(_PLAN) < calls.index(measured[0]), "it prints what it takes before it runs"
     assert calls.index(_PLAN) > calls.index("kvdyno engines build --experiment two --runner local")
     assert calls[-2:] == ["setup.sh latex", "kvdyno paper trial --profile quick --runner local"]
 

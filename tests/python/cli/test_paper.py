@@ -53,16 +53,22 @@ def test_a_paper_is_made_of_what_is_stored_and_lists_the_rest(written: Checkout)
 
 
 def test_the_experiments_of_a_paper_are_printed_for_scripts(written: Checkout) -> None:
-    assert written.kvdyno("paper", "trial", "--experiments").out.splitlines() == ["tiny quick", "absent quick"]
+    assert written.kvdyno("paper", "trial", "--experiments").out.splitlines() == [
+        "tiny quick",
+        "absent quick",
+    ]
     _append(written, "profiles: {quick: {absent: small}}")
-    assert written.kvdyno("paper", "trial", "--experiments").out.splitlines() == ["tiny quick", "absent small"]
+    assert written.kvdyno("paper", "trial", "--experiments").out.splitlines() == [
+        "tiny quick",
+        "absent small",
+    ]
 
 
 def _append(written: Checkout, text: str) -> None:
     (written.root / "paper" / "trial" / "paper.yaml").write_text(f"{PAPER}{text}\n")
 
 
-def test_what_a_paper_still_costs_is_told(written: Checkout) -> None:
+def test_the_plan_of_a_paper_lists_what_it_still_costs(written: Checkout) -> None:
     _append(written, "profiles: {quick: {absent: small}}")
     answer = written.kvdyno("paper", "trial", "--uncapped", "--plan")
     assert answer.status == 0, answer.err

@@ -28,7 +28,9 @@ OTHER = Absence("other", "Another experiment", "no record at profile small")
 
 
 def _rendered(paper: Paper, chapters: list[Chapter], text: Path, *absences: Absence) -> str:
-    return render(paper, chapters, absences, name="trial", profile="small", flags="", text=text, base=BASE).tex
+    return render(
+        paper, chapters, absences, name="trial", profile="small", flags="", text=text, base=BASE
+    ).tex
 
 
 def test_a_paper_has_all_that_its_experiments_have(paper: Paper, chapter: Chapter, text: Path) -> None:

@@ -28,7 +28,9 @@ def test_nothing_is_no_arm(text: str) -> None:
         read_arm(text)
 
 
-@pytest.mark.parametrize("text", ["image:a,preset", "image:a,preset=b,preset=c", "chunkstore:", "chunkstore:=1"])
+@pytest.mark.parametrize(
+    "text", ["image:a,preset", "image:a,preset=b,preset=c", "chunkstore:", "chunkstore:=1"]
+)
 def test_a_setting_has_a_name_and_a_value(text: str) -> None:
     with pytest.raises(UsageError, match="expected preset=<preset> or <option>=<value>"):
         read_arm(text)
