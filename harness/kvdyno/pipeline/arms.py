@@ -45,8 +45,7 @@ def find_arms(
     engine: EngineChoice,
     step: builds.Step,
 ) -> tuple[tuple[Arm, Arm], Mapping[str, Engine]]:
-    """Both arms, and the engines that were built of revisions, patches and trees, or found in images, by their
-    keys.
+    """Both arms, and by their keys the engines that were built of sources or found in images.
 
     `known` are the engines that are built, `engine` is what sources are built for. An arm's settings
     replace its preset and options. Raises UsageError for an arm that is neither engine, revision nor path, or

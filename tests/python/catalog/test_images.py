@@ -103,7 +103,7 @@ class TestImages:
         assert raised.value.remedy == f"make images IMAGES={NAME}@1.0"
 
     def test_any_image_with_a_driver_can_be_named(self, client: DockerClient, project: Project) -> None:
-        made = make_image(client, source="of another checkout")
+        made = make_image(client, source="elsewhere")
         client.images.get(made).tag("elsewhere/shell", "before")
         for reference in ("elsewhere/shell:before", made):
             engine = catalog.engine_of_image(project, reference)

@@ -9,7 +9,7 @@ import pytest
 
 from kvdyno.paper.texts import code
 
-from .conftest import Checkout
+from .conftest import PROFILES, Checkout
 
 PAPER = """\
 schema_version: kvdyno.paper/1
@@ -38,6 +38,8 @@ def written(measured: Checkout) -> Checkout:
         r'\VAR{value("tiny", engine="memory", workload="a")} \VAR{value("absent", engine="memory")}'
     )
     measured.experiment("absent", ABSENT)
+    small = PROFILES.replace("quick:", "small:").replace("1/64", "1/32")
+    (measured.root / "experiments" / "profiles.yaml").write_text(PROFILES + small)
     return measured
 
 

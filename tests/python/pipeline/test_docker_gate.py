@@ -47,7 +47,7 @@ def _prepared(project: Project, base: str, head: str, *, twins: bool = False) ->
 
 
 def test_two_images_are_two_engines_in_containers(project: Project, client: DockerClient) -> None:
-    images = [make_image(client, source="of another checkout") for _ in range(2)]
+    images = [make_image(client, source="elsewhere") for _ in range(2)]
     (point,) = _prepared(project, *images).points
     engines = [point.base.engine, point.head.engine]
     assert [each.image for each in engines] == images
