@@ -1,6 +1,7 @@
 #include "concurrency/worker.h"
 
 #include <chrono>
+#include <system_error>
 #include <utility>
 
 namespace chunkstore {
@@ -22,19 +23,30 @@ Worker::~Worker() {
 }
 
 uint64_t Worker::Do(std::function<void()> task) {
-  uint64_t number = 0;
-  if (!threaded_) {
+  if (!threaded_ || !HasThread()) {
     task();
-    return number;
+    return 0;
   }
+  uint64_t number = 0;
   {
     const kvdyno::MutexLock lock(mutex_);
     tasks_.push_back(std::move(task));
     number = ++given_;
-    if (!thread_.joinable()) thread_ = std::thread([this] { Loop(); });
   }
   changed_.NotifyAll();
   return number;
+}
+
+// A process may have as many threads as it is allowed to.
+bool Worker::HasThread() {
+  const kvdyno::MutexLock lock(mutex_);
+  if (thread_.joinable()) return true;
+  try {
+    thread_ = std::thread([this] { Loop(); });
+  } catch (const std::system_error&) {
+    return false;
+  }
+  return true;
 }
 
 void Worker::WaitFor(uint64_t task) {

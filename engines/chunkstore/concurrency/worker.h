@@ -13,7 +13,8 @@ namespace chunkstore {
 
 class Worker {
  public:
-  // The thread begins with the first task. Without one, a task runs where it is given.
+  // The thread begins with the first task. Without one, or where the system allows no more threads,
+  // a task runs where it is given.
   explicit Worker(bool threaded) : threaded_(threaded) {}
   ~Worker();  // when all tasks have run
   Worker(const Worker&) = delete;
@@ -27,6 +28,7 @@ class Worker {
 
  private:
   void Loop();
+  bool HasThread();
 
   const bool threaded_;
   kvdyno::Mutex mutex_;

@@ -92,8 +92,8 @@ class Segments {
   // before a live run does.
   Status Recover(const std::vector<ExtentRef>& live, bool read_only);
 
-  // From now on threads of their own write, and give space back, while callers go on. Before the
-  // first writer, if at all.
+  // From now on threads of their own write, and give space back, while callers go on. While no
+  // writer exists and no other thread is here.
   void UseThreads() { space_ = std::make_unique<Worker>(true); }
 
   // A writer for the next number; an unfinished segment is removed with its writer, which must not

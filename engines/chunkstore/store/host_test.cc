@@ -1,8 +1,12 @@
 // What a program that embeds the store may ask for: durability of a single write, a quick close, a
 // log, memory shared with other stores.
+#include <atomic>
+#include <chrono>
 #include <mutex>
+#include <thread>
 
 #include "chunkstore/shared_budget.h"
+#include "kvdyno/base/testing/fault_file_system.h"
 #include "store/store_fixture.h"
 
 namespace chunkstore {
@@ -89,6 +93,29 @@ TEST_F(HostTest, AQuickCloseLeavesReorganisationToTheNextOpen) {
   EXPECT_GT(debts[0], 2 * debts[1]) << "quick and thorough";
   ASSERT_TRUE(IsOk(store_->Flush()));
   EXPECT_LT(Stat("log_debt"), debts[0] / 2) << "paid later";
+}
+
+// Another store may open the directory as soon as it is not locked any more.
+TEST_F(HostTest, NothingIsRemovedOrPunchedBehindAClose) {
+  kvdyno::testing::FaultFileSystem slow(&files_);
+  options_.file_system = &slow;
+  options_.background_threads = 1;
+  std::atomic<int> calls{0};
+  slow.SetPlan([&calls](const kvdyno::testing::Call& call) {
+    if (call.name != "remove" && call.name != "punch") return Status::Ok();
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    ++calls;
+    return Status::Ok();
+  });
+  Open();
+  for (char letter = 'a'; letter < 'f'; ++letter) {
+    ASSERT_NO_FATAL_FAILURE(PutMany(0, 2000, 200, letter));
+  }
+  ASSERT_TRUE(IsOk(store_->Close({.reorganise = false})));
+  const int before = calls;
+  EXPECT_GT(before, 0);
+  store_.reset();
+  EXPECT_EQ(calls, before);
 }
 
 class Lines final : public Logger {

@@ -276,6 +276,10 @@ Status StoreImpl::Close(const CloseOptions& options) {
     if (status.ok()) {
       status = options.reorganise ? maintenance_->FlushAll() : maintenance_->FlushStages();
     }
+    // While the directory is locked, and before it counts as clean: an open store punches no gaps
+    // that a clean one left.
+    state_.slots.Reclaim();
+    state_.segments->WaitForSpace();
     if (status.ok()) {
       Edit edit;
       edit.has_clean = true;
