@@ -38,7 +38,7 @@ def fetch(url: str, *, target: Path, sender: str) -> Synced:
     staging = target / INCOMING / f"{sender}-fetched"
     found = Synced(0, 0, ())
     try:
-        with there.told():
+        with there.reported():
             records = there.records()
             if not records and not there.system.exists(there.path("runs")):
                 raise UsageError(f"expected a results folder, found no runs/ in {url}")
@@ -71,7 +71,7 @@ def send(source: Path, *, url: str) -> Synced:
     """
     there = _Remote(url)
     found = Synced(0, 0, ())
-    with there.told():
+    with there.reported():
         known = set(there.records())
         for run_dir in finished(source):
             record = PurePosixPath((run_dir / RECORD).relative_to(source).as_posix())
@@ -114,13 +114,13 @@ class _Remote:
             raise UsageError(f"cannot open {url}: {unknown}") from unknown
 
     @contextmanager
-    def told(self) -> Iterator[None]:
+    def reported(self) -> Iterator[None]:
         """Failures of the file system as StoreError."""
         try:
             yield
         except OSError as failure:
             raise StoreError(
-                f"cannot read or write {self.url}: {failure.strerror or failure}",
+                f"cannot read or write {failure.filename or self.url}: {failure.strerror or failure}",
                 where=self.url,
                 remedy="the same command again goes on where it stopped",
             ) from failure
