@@ -35,10 +35,11 @@ struct SortedRunSummary {
 };
 
 struct SortedRunForm {
-  size_t block_size = 4096;     // bytes
-  double filter_bits = 0;       // per key, of a table's filter; 0: none
-  bool keep_keys = false;       // for the summary
-  BlockCache* cache = nullptr;  // that gets the blocks as they are written; null: none does
+  size_t block_size = 4096;  // bytes
+  double filter_bits = 0;    // per key, of a table's filter; 0: none
+  bool keep_keys = false;    // for the summary
+  // Gets a block as it is written if most of its entries are added as `cached`; null: none does.
+  BlockCache* cache = nullptr;
 };
 
 class SortedRunBuilder {
@@ -46,7 +47,7 @@ class SortedRunBuilder {
   // The run begins at the segment's offset; one builder at a time per segment.
   SortedRunBuilder(SegmentWriter* segment, const SortedRunForm& form);
   // In entry order; ordering is asserted.
-  Status Add(const Entry& entry);
+  Status Add(const Entry& entry, bool cached = false);
   uint64_t bytes() const;  // of the run so far, without what comes behind the blocks
   uint64_t entries() const { return entries_; }
   // At least one entry was added. The last call.
@@ -64,6 +65,7 @@ class SortedRunBuilder {
   uint64_t block_begin_ = 0;  // of the current block, in the run
   std::string block_;         // its entries
   std::string offsets_;       // of its entries, as they will be stored
+  uint32_t cached_ = 0;       // of its entries
   std::string last_key_;
   Version last_version_ = 0;
   uint64_t entries_ = 0;

@@ -19,7 +19,7 @@ SortedRunBuilder::SortedRunBuilder(SegmentWriter* segment, const SortedRunForm& 
 
 uint64_t SortedRunBuilder::bytes() const { return block_begin_ + block_.size() + offsets_.size(); }
 
-Status SortedRunBuilder::Add(const Entry& entry) {
+Status SortedRunBuilder::Add(const Entry& entry, bool cached) {
   assert(entries_ == 0 || Compare(last_key_, last_version_, entry.key, entry.version) < 0);
   char head_bytes[kMaxEntryHead];
   const std::string_view head(head_bytes, StoreEntryHead(head_bytes, entry));
@@ -39,6 +39,7 @@ Status SortedRunBuilder::Add(const Entry& entry) {
   last_key_.assign(entry.key);
   last_version_ = entry.version;
   ++entries_;
+  cached_ += cached ? 1 : 0;
   if (alone) return AddAlone(entry, head);
   kvdyno::AppendFixed(&offsets_, static_cast<uint32_t>(block_.size()));
   block_.append(head).append(entry.key).append(entry.value);
@@ -49,6 +50,7 @@ void SortedRunBuilder::BeginBlock(std::string_view first_key) {
   BlockRef ref;
   ref.offset = block_begin_;
   ref.continues = entries_ > 0 && first_key == last_key_ ? 1 : 0;
+  cached_ = 0;
   index_.blocks.push_back(ref);
   index_.keys.append(first_key);
   index_.key_ends.push_back(static_cast<uint32_t>(index_.keys.size()));
@@ -85,7 +87,8 @@ Status SortedRunBuilder::AppendTrailer(std::string_view offsets, uint32_t count,
   BlockRef& ref = index_.blocks.back();
   ref.length = static_cast<uint32_t>(segment_->offset() - begin_ - ref.offset);
   ref.entries = count & 0x7fffffff;
-  if (form_.cache != nullptr && !block_.empty() && status.ok()) {
+  const bool most_cached = 2 * cached_ > ref.entries;
+  if (form_.cache != nullptr && most_cached && !block_.empty() && status.ok()) {
     (void)form_.cache->Insert(segment_->number(), begin_ + ref.offset, block_.append(trailer));
   }
   block_begin_ = ref.offset + ref.length;

@@ -17,13 +17,14 @@ void PieceWriter::Start(SegmentWriter* segment, std::string min_key, std::vector
   next_ = 0;
 }
 
-Status PieceWriter::Add(const Entry& entry) {
+Status PieceWriter::Add(const Entry& entry, bool cached) {
   const uint64_t most = 2 * state_.options.chunk_size;
   if (bytes_.size() >= most && KeyOf(rows_.back()) != entry.key) {
     const uint64_t piece_bytes = policy_.PieceBytes(most);
     if (Status status = WritePiece(piece_bytes, entry.key, false); !status.ok()) return status;
   }
-  rows_.push_back({bytes_.size(), entry.key.size(), entry.value.size(), entry.version, entry.type});
+  rows_.push_back(
+      {bytes_.size(), entry.key.size(), entry.value.size(), entry.version, entry.type, cached});
   bytes_.append(entry.key).append(entry.value);
   return Status::Ok();
 }
@@ -56,7 +57,7 @@ Status PieceWriter::WritePiece(uint64_t piece_bytes, std::string_view behind, bo
         next_ + 1 < rows_.size()) {
       continue;
     }
-    if (Status status = builder.Add(EntryOf(row)); !status.ok()) return status;
+    if (Status status = builder.Add(EntryOf(row), row.cached); !status.ok()) return status;
   }
   SortedRunSummary summary;
   if (Status status = builder.Finish(&summary); !status.ok()) return status;

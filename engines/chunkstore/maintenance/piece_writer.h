@@ -25,10 +25,10 @@ class PieceWriter {
   PieceWriter(State* state, const Policy* policy) : state_(*state), policy_(*policy) {}
 
   // Begins an output. What an earlier one left unwritten is forgotten; its memory stays for this.
-  // `cache` gets the blocks; it may be null.
+  // `cache` gets the blocks most of whose rows are added as `cached`; it may be null.
   void Start(SegmentWriter* segment, std::string min_key, std::vector<Piece>* pieces,
              BlockCache* cache);
-  Status Add(const Entry& entry);
+  Status Add(const Entry& entry, bool cached);
   // `end`: of the range. Without any row there is one piece without a table.
   Status Finish(const std::string& end);
 
@@ -37,6 +37,7 @@ class PieceWriter {
     size_t at, key_bytes, value_bytes;
     Version version;
     EntryType type;
+    bool cached;
   };
   std::string_view KeyOf(const Row& row) const {
     return std::string_view(bytes_).substr(row.at, row.key_bytes);

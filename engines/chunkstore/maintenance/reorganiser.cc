@@ -1,12 +1,13 @@
 #include "maintenance/reorganiser.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
 
 #include "core/collector.h"
-#include "hooks/seeded_bugs.h"
+#include "maintenance/cached_keys.h"
 #include "maintenance/job_reader.h"
 
 namespace chunkstore {
@@ -16,47 +17,21 @@ struct Reorganiser::Prepared {
   std::vector<Piece> pieces;
 };
 
-namespace {
-
-// Segment and offset of each block of the job's tables whose index is in memory.
-template <typename Do>
-void ForEachBlock(const Job& job, const Do& use) {
-  for (const Chunk* chunk : job.chunks) {
-    const SortedRunIndex* index = nullptr;
-    const SortedRun* table = chunk->funk().table.get();
-    if (table == nullptr || table->memory() == 0 || !table->Index(&index).ok()) continue;
-    for (const BlockRef& block : index->blocks) {
-      use(table->extent().segment, table->extent().offset + block.offset);
-    }
-  }
-}
-
-}  // namespace
-
-// What is rewritten lies elsewhere, and would be read from disk again. Where most of it was cached,
-// its blocks take the place of those that were. Elsewhere they would push out blocks that are read
-// more.
-bool Reorganiser::MostIsCached(const Job& job) const {
-  if (state_.blocks == nullptr || JobReader::MunkOf(job) != nullptr) return false;
-  uint64_t all = 0;
-  uint64_t cached = 0;
-  ForEachBlock(job, [&](uint64_t segment, uint64_t offset) {
-    ++all;
-    cached += state_.blocks->Holds(segment, offset) ? 1 : 0;
-  });
-  return all > 0 && 4 * cached >= 3 * all;
-}
-
 Status Reorganiser::Prepare(const Job& job, EntryCursor* cursor, SegmentWriter* segment,
                             PieceWriter* writer, Prepared* prepared) {
   prepared->job = &job;
   Version now = 0;
   // What is flushed is complete: a write at or below it has nothing older on its way.
   Collector collector(state_.snapshots.Live(&now), kNewest);
-  BlockCache* cache = MostIsCached(job) ? state_.blocks.get() : nullptr;
-  if (cache != nullptr) ForEachBlock(job, [&](uint64_t in, uint64_t at) { cache->Forget(in, at); });
+  // What is rewritten lies elsewhere, and would be read from disk again: where blocks were cached,
+  // those that take over their rows are. A munk's chunk is read from the munk.
+  BlockCache* cache = JobReader::MunkOf(job) == nullptr ? state_.blocks.get() : nullptr;
+  std::optional<CachedKeys> cached;
+  if (cache != nullptr) cached.emplace(job, cache);
   writer->Start(segment, job.chunks.front()->min_key, &prepared->pieces, cache);
-  const auto write = [writer](const Entry& entry) { return writer->Add(entry); };
+  const auto write = [&](const Entry& entry) {
+    return writer->Add(entry, cached && cached->Holds(entry.key));
+  };
   for (cursor->Seek({}); cursor->Valid(); cursor->Next()) {
     if (Status status = collector.Add(cursor->entry(), write); !status.ok()) return status;
   }

@@ -33,7 +33,6 @@ class Reorganiser {
   Status Install(std::vector<Prepared>* prepared);
   void InstallOne(Prepared* prepared, const std::vector<uint64_t>& ids,
                   std::vector<Chunk*>* removed, std::vector<Chunk*>* added);
-  bool MostIsCached(const Job& job) const;
 
   State& state_;
   const Policy& policy_;

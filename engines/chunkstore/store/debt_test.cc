@@ -95,6 +95,35 @@ TEST_F(DebtTest, BlocksThatWereCachedAreCachedWhenTheyAreRewritten) {
   ExpectAll();
 }
 
+// Of a chunk of which a part was read, that part stays in memory, and no more.
+TEST_F(DebtTest, OnlyBlocksThatWereCachedAreCachedWhenTheyAreRewritten) {
+  options_.munk_cache_size = options_.row_cache_size = 0;
+  options_.block_cache_size = 4 << 20;
+  Open();
+  PutMany(0, 2000, 100);
+  ASSERT_TRUE(IsOk(store_->Compact()));
+  Reopen();
+  const auto read_part = [this] {
+    for (int i = 0; i < 2000; ++i) {
+      std::string value;
+      if (i / 100 % 3 == 0) EXPECT_TRUE(IsOk(store_->Get(KeyOf(i), &value)));
+    }
+  };
+  read_part();
+  for (int i = 0; i < 2000; i += 25) Put(KeyOf(i), std::string(100, 'x'));
+  ASSERT_TRUE(IsOk(store_->Flush()));
+  read_part();  // of the logs too
+  const double held = Stat("block_cache_bytes");
+  const double missed = Stat("block_cache_misses");
+  ASSERT_TRUE(IsOk(store_->PayDebt(0)));
+  ASSERT_GT(Stat("rebalances"), 0);
+  EXPECT_LT(Stat("block_cache_bytes"), 1.1 * held);
+  read_part();
+  // Where a part that was read ends, a block may have rows of both.
+  EXPECT_LE(Stat("block_cache_misses") - missed, 10);
+  ExpectAll();
+}
+
 TEST_F(DebtTest, WithinTheBoundNothingIsRewritten) {
   Open();
   const double debt = Indebted();
