@@ -98,19 +98,21 @@ TEST_F(DebtTest, BlocksThatWereCachedAreCachedWhenTheyAreRewritten) {
 // Of a chunk of which a part was read, that part stays in memory, and no more.
 TEST_F(DebtTest, OnlyBlocksThatWereCachedAreCachedWhenTheyAreRewritten) {
   options_.munk_cache_size = options_.row_cache_size = 0;
-  options_.block_cache_size = 4 << 20;
+  options_.block_cache_size = 16 << 20;
   Open();
-  PutMany(0, 2000, 100);
+  PutMany(0, 20'000, 100);
   ASSERT_TRUE(IsOk(store_->Compact()));
   Reopen();
   const auto read_part = [this] {
-    for (int i = 0; i < 2000; ++i) {
+    for (int i = 0; i < 20'000; ++i) {
       std::string value;
-      if (i / 100 % 3 == 0) EXPECT_TRUE(IsOk(store_->Get(KeyOf(i), &value)));
+      if (i / 1000 % 3 == 0) {
+        EXPECT_TRUE(IsOk(store_->Get(KeyOf(i), &value)));
+      }
     }
   };
   read_part();
-  for (int i = 0; i < 2000; i += 25) Put(KeyOf(i), std::string(100, 'x'));
+  for (int i = 0; i < 20'000; i += 250) Put(KeyOf(i), std::string(100, 'x'));
   ASSERT_TRUE(IsOk(store_->Flush()));
   read_part();  // of the logs too
   const double held = Stat("block_cache_bytes");
