@@ -12,6 +12,9 @@ from itertools import accumulate
 
 from .deal import Unit
 
+#: A job's start: the scheduler's, Python's, and making the plan again (results/cluster: a host's four jobs took 15 s
+#: beyond the local runner).
+JOB_SECONDS = 3.5
 #: Slurm queues a failed host's job again after this long.
 REQUEUE_SECONDS = 120.0
 #: A host that failed takes jobs again after this long.
@@ -83,7 +86,7 @@ def makespan(hands: Sequence[Sequence[Unit]], *, hosts: Hosts, seed: int = 1) ->
         high=cut[-1],
         host_seconds=statistics.median(taken for _, taken, _ in simulated),
         load_seconds=statistics.median(loading for _, _, loading in simulated),
-        longest=max(job.ends[-1] + sum(job.loads.values()) for job in jobs),
+        longest=max(JOB_SECONDS + job.ends[-1] + sum(job.loads.values()) for job in jobs),
         jobs=len(jobs),
     )
 
@@ -105,17 +108,18 @@ def _simulate(jobs: Sequence[_Job], hosts: Hosts, chance: random.Random) -> tupl
         at, which = heapq.heappop(free)
         begin, host = max(since, at), farm[which]
         load = sum(t for name, t in job.loads.items() if name not in host.snapshots) * host.pace
-        lasts = load + job.ends[-1] * host.pace
+        ready = JOB_SECONDS + load
+        lasts = ready + job.ends[-1] * host.pace
         fails = chance.expovariate(hosts.failures / _DAY) if hosts.failures else lasts
         if fails < lasts:
-            done = bisect_right(job.ends, (fails - load) / host.pace)
+            done = bisect_right(job.ends, (fails - ready) / host.pace)
             rest = job.after(done)
             number += 1
             heapq.heappush(waiting, (begin + fails + REQUEUE_SECONDS, number, rest))
             heapq.heappush(free, (begin + fails + REPAIR_SECONDS, which))
-            if fails >= load:
+            if fails >= ready:
                 host.snapshots |= set(job.loads)
-            taken, loading = taken + fails, loading + min(load, fails)
+            taken, loading = taken + fails, loading + min(load, max(fails - JOB_SECONDS, 0.0))
             continue
         host.snapshots |= set(job.loads)
         heapq.heappush(free, (begin + lasts, which))

@@ -1,8 +1,8 @@
 """`make bench-hosts`: what a cluster costs, on a real Slurm of this machine, in results/cluster/sweeps.csv.
 
-The same paced runs, which leave most of the CPUs idle, in four sweeps: here without Slurm, over one host, and over
-four, whose makespan `kvdyno plan --hosts 4` simulates first. Hosts share this machine's processors, so the jobs' own
-starts are slower than on hosts of their own.
+Paced runs, which leave most of the CPUs idle: a few here without Slurm and over one host, many over four, twice.
+`kvdyno plan --hosts` simulates each makespan first. Hosts share this machine's processors, so jobs start slower than
+on hosts of their own.
 """
 
 from __future__ import annotations
@@ -19,10 +19,9 @@ from typing import Any
 
 from cli.conftest import REPOSITORY, make_checkout
 
-from .conftest import KVDYNO, Site
+from .conftest import Site
 from .slurm import TestCluster, missing, wait_for
 
-REPETITIONS = 8
 _HOSTS = ("host1", "host2", "host3", "host4")
 _ROWS = REPOSITORY / "results" / "cluster" / "sweeps.csv"
 
@@ -33,18 +32,20 @@ quick:
   timeout: 1min
   phases:
     warmup: 0s
-    measure: {seconds: 8s}
+    measure: {seconds: 15s}
 """
-_SWEEP = f"""\
+_SWEEP = """\
 title: Over hosts
 engines: [memory, noop]
 grid:
-  workload: [a, c]
+  workload: [c]
   dataset: [256MiB]
   target: [1000]
 cap: 2GiB
-repetitions: {REPETITIONS}
 """
+
+#: Runner, hosts, repetitions of the two engines.
+_SWEEPS = (("local", 1, 6), ("slurm", 1, 6), ("slurm", 4, 16), ("slurm", 4, 16))
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ def main() -> int:
     cluster = TestCluster(folder / "slurm", folder / "data", names=_HOSTS)
     try:
         cluster.start()
-        found = [_measure(cluster, folder, name, hosts) for name, hosts in _SWEEPS]
+        found = [_measure(cluster, folder, *sweep) for sweep in _SWEEPS]
     finally:
         cluster.stop()
         shutil.rmtree(folder, ignore_errors=True)
@@ -79,16 +80,16 @@ def main() -> int:
     return 0
 
 
-_SWEEPS = (("local", 1), ("slurm", 1), ("slurm", 4), ("slurm", 4))
-
-
-def _measure(cluster: TestCluster, folder: Path, runner: str, hosts: int) -> Sweep:
+def _measure(cluster: TestCluster, folder: Path, runner: str, hosts: int, repeat: int) -> Sweep:
     site = _site(cluster, folder, f"{runner}-{hosts}-{time.time_ns()}")
     wait_for(cluster.ready, "idle hosts")
-    over = _answer(site, "plan", "hosts", "--hosts", str(hosts))["over_hosts"] if runner == "slurm" else {}
-    chosen = ("--runner", "slurm", "--hosts", str(hosts)) if runner == "slurm" else ()
+    asked = ("hosts", "--repeat", str(repeat))
+    over, chosen = {}, ()
+    if runner == "slurm":
+        over = _answer(site, "plan", *asked, "--hosts", str(hosts))["over_hosts"]
+        chosen = ("--runner", "slurm", "--hosts", str(hosts))
     begin = time.monotonic()
-    done = _answer(site, "run", "hosts", "--uncapped", *chosen)
+    done = _answer(site, "run", *asked, "--uncapped", *chosen)
     seconds = time.monotonic() - begin
     sweep = Sweep(runner, hosts, done["measured"], seconds, over.get("seconds"), over.get("low"), over.get("high"))
     print(sweep, flush=True)
