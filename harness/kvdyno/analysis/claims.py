@@ -54,8 +54,8 @@ def judge_claims(
 
 @dataclass(frozen=True)
 class _Judged:
-    """A claim with its points, of `planned` that it covers; `some`: whether one of them is enough; `stepped` as
-    in Evidence.
+    """A claim with its points, of `planned` that it covers; `some`: whether one of them is enough. `stepped` is
+    as in Evidence.
     """
 
     claim: ClaimResult
@@ -77,8 +77,10 @@ class _Judged:
         """The claim with its verdict; `p` is the adjusted one of what it shows, inside or outside."""
         if not self.claim.points:
             settle = self._measure if self.planned else "choose a profile whose grid has its points"
-            covered = "no runs that may be compared cover it" if self.stepped else "no run that ended well covers it"
-            return replace(self.claim, verdict="not measured", why=covered, settle=settle)
+            why = "no run that ended well covers it"
+            if self.stepped:
+                why = "no runs that may be compared cover it"
+            return replace(self.claim, verdict="not measured", why=why, settle=settle)
         verdict, why = self._verdict(p)
         single = min(self.p_inside, self.p_outside)
         if verdict == "undecided" and single <= LEVEL < p and not alone:

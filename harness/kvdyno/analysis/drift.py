@@ -4,14 +4,15 @@ Runs before a step are not compared with runs after it: each stretch between ste
 ratios.py. The steps of a gauge are found by seeded binary segmentation (Kovács, Bühlmann, Li and Munk,
 Biometrika 110, 2023): in intervals of many lengths, each with the place where the ranks of its two sides
 differ most. The narrowest interval that shows a step comes first (Baranowski, Chen and Fryzlewicz, J. Royal
-Statistical Society B 81, 2019), so that a second step nearby hides none. A step is shown where
+Statistical Society B 81, 2019), so that a second step nearby hides none; the parts before and after it are
+searched in turn. A step is shown where
 
 - the medians of the two sides differ by more than the gauge's factor (judges.py), in either direction;
 - on each side NORMAL_RECORDS runs or more, and four fifths of all, are nearer to its own median than to the
   other's, so that odd runs and short bursts are no steps;
 - the test of Mann and Whitney (Annals of Mathematical Statistics 18, 1947) rejects that the sides are alike.
-  Its p-value is multiplied by the number of places in all intervals and of gauges (Bonferroni), and must be
-  at most 1 %. It is one of ranks, so heavy tails reject no more often.
+  Its p-value is multiplied by the number of places in all intervals of the sweep and of gauges (Bonferroni),
+  and must be at most 1 %. It is one of ranks, so heavy tails reject no more often.
 
 All three hold in the interval, and again between the stretches that are left in the end. Medians and ranks
 need no scale, but the middle between two medians does: values are logarithms.
@@ -81,17 +82,9 @@ def step_places(values: _Values, *, factor: float) -> list[int]:
     logs, gap = np.log(values), math.log(factor)
     if not _can_step(logs, gap):
         return []
-    intervals = _intervals(len(logs))
-    tests = sum(end - begin - 2 * NORMAL_RECORDS + 1 for begin, end in intervals)
+    tests = sum(end - begin - 2 * NORMAL_RECORDS + 1 for begin, end in _intervals(len(logs)))
     rule = _Rule(gap, LEVEL / (tests * len(OF_THE_HOST)))
-    found: list[int] = []
-    for begin, end in intervals:
-        if any(begin < place < end for place in found) or not _can_step(logs[begin:end], gap):
-            continue
-        place = begin + _split(logs[begin:end])
-        if rule.separates(logs[begin:place], logs[place:end]):
-            found.append(place)
-    return _lasting(sorted(found), logs, rule)
+    return _lasting(_search(logs, rule), logs, rule)
 
 
 @dataclass(frozen=True)
@@ -110,7 +103,8 @@ class _Rule:
         for own in (low < middle, high > middle):
             if own.sum() < max(NORMAL_RECORDS, _OWN_SHARE * len(own)):
                 return False
-        method: Literal["exact", "asymptotic"] = "exact" if len(before) * len(after) <= _EXACT_UP_TO else "asymptotic"
+        exact = len(before) * len(after) <= _EXACT_UP_TO
+        method: Literal["exact", "asymptotic"] = "exact" if exact else "asymptotic"
         return bool(stats.mannwhitneyu(before, after, method=method).pvalue <= self.bound)
 
 
@@ -131,11 +125,27 @@ def _steps(runs: Sequence[Record], judge: Judge) -> list[Step]:
     ]
     values = np.array([value for _, value in known])
     places = step_places(values, factor=judge.factor)
-    medians = [float(np.median(values[a:b])) for a, b in pairwise([0, *places, len(values)])] if places else []
+    if not places:
+        return []
+    medians = [float(np.median(values[a:b])) for a, b in pairwise([0, *places, len(values)])]
     return [
         Step(judge, runs, known[place][0], before, after)
         for place, (before, after) in zip(places, pairwise(medians), strict=True)
     ]
+
+
+def _search(logs: _Values, rule: _Rule) -> list[int]:
+    """The step that the narrowest interval shows, and those of the parts before and after it."""
+    if not _can_step(logs, rule.gap):
+        return []
+    for begin, end in _intervals(len(logs)):
+        if not _can_step(logs[begin:end], rule.gap):
+            continue
+        place = begin + _split(logs[begin:end])
+        if rule.separates(logs[begin:place], logs[place:end]):
+            later = [place + each for each in _search(logs[place:], rule)]
+            return [*_search(logs[:place], rule), place, *later]
+    return []
 
 
 def _can_step(logs: _Values, gap: float) -> bool:

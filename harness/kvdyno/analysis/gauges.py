@@ -1,4 +1,4 @@
-"""What the machine did to runs: gauges off their normal, lasting steps, disturbances, counts that disagree.
+"""What the machine did to runs: gauges off their normal, steps, disturbances, counts of writes that disagree.
 
 Each caution names its points and repetitions. Thresholds are documented in docs/formats.md ("Cautions from
 gauges and counters").

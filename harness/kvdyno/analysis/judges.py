@@ -1,4 +1,4 @@
-"""How gauges are judged: by which factor each must differ before a run, a host or a stretch of runs is off."""
+"""How gauges are judged: by which factor a run, a host or a stretch of runs must differ from the others."""
 
 from __future__ import annotations
 

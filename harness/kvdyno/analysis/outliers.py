@@ -1,7 +1,7 @@
 """Hosts that are slower than the others, by the gauges before their runs and never by the runs' results.
 
-A host's value is the median of its gauge. It is an outlier by the rule that gauges.py applies to the runs of a
-host: worse than normal by the gauge's factor, and with a modified z-score above 3.5 (Iglewicz and Hoaglin,
+A host's value is the median of its gauge. It is an outlier by the rule that gauges.py applies to the runs of
+a host: worse than normal by the gauge's factor, and with a modified z-score above 3.5 (Iglewicz and Hoaglin,
 "How to Detect and Handle Outliers", 1993). Normal is here the median of all hosts' values.
 """
 
