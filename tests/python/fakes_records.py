@@ -113,7 +113,9 @@ def with_step(
     """The sweep with a gauge before each run that steps from the run at this place on, with noise of 1 %."""
     rng = np.random.default_rng(sweep.plan.experiment.repetitions)
     records = [
-        record.model_copy(update={"gauges": {gauge: (after if place >= at else before) * rng.lognormal(0, 0.01)}})
+        record.model_copy(
+            update={"gauges": {gauge: (after if place >= at else before) * rng.lognormal(0, 0.01)}}
+        )
         for place, record in enumerate(sweep.records)
     ]
     return replace(sweep, records=tuple(records))

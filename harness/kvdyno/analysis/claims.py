@@ -54,8 +54,8 @@ def judge_claims(
 
 @dataclass(frozen=True)
 class _Judged:
-    """A claim with its points, of `planned` that it covers; `some`: whether one of them is enough. `stepped` is
-    as in Evidence.
+    """A claim with its points, of `planned` that it covers; `some`: whether one of them is enough. `stepped`
+    is as in Evidence.
     """
 
     claim: ClaimResult

@@ -62,9 +62,7 @@ class Step:
 
 def steps(records: Iterable[Record]) -> tuple[Step, ...]:
     """The steps of all gauges, by sweep and host, gauge and time."""
-    return tuple(
-        step for runs in _by_host(records) for judge in OF_THE_HOST for step in _steps(runs, judge)
-    )
+    return tuple(step for runs in _by_host(records) for judge in OF_THE_HOST for step in _steps(runs, judge))
 
 
 def stretches(records: Iterable[Record]) -> Mapping[tuple[str, str], int]:
