@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -105,6 +105,20 @@ def fake_sweep(fake: Fake) -> Sweep:
         records.append(record)
         folders[record.run_id] = fake.folder / record.run_id
     return Sweep(experiment, Plan(experiment, tuple(points), tuple(runs)), tuple(records), folders)
+
+
+def with_step(
+    sweep: Sweep, *, at: int, gauge: str = "cpu.loop_ms", before: float = 5.0, after: float = 5.75
+) -> Sweep:
+    """The sweep with a gauge before each run that steps from the run at this place on, with noise of 1 %."""
+    rng = np.random.default_rng(sweep.plan.experiment.repetitions)
+    records = [
+        record.model_copy(
+            update={"gauges": {gauge: (after if place >= at else before) * rng.lognormal(0, 0.01)}}
+        )
+        for place, record in enumerate(sweep.records)
+    ]
+    return replace(sweep, records=tuple(records))
 
 
 def true_rate(engine: str, workload: str, size: int) -> float:

@@ -3,9 +3,10 @@
 A run has a cost for each of the two, so that r operations of the first kind for one of the second cost
 second + r x first: a line in r, of which a map shows nine values around the point where both kinds cost the
 same. Contenders are compared within a repetition, as everywhere (ratios.py). A cell is decided where every
-other contender is shown to cost more: an intersection-union test (Berger, "Multiparameter hypothesis testing
-and acceptance sampling", Technometrics 24, 1982), whose p-value is the largest of theirs. The cells of a
-figure are one family (verdicts.py). That the cheapest was chosen from the same runs favours it a little.
+other contender is shown to cost more, and none lacks a ratio: an intersection-union test (Berger,
+"Multiparameter hypothesis testing and acceptance sampling", Technometrics 24, 1982), whose p-value is the
+largest of theirs. The cells of a figure are one family (verdicts.py). That the cheapest was chosen from the
+same runs favours it a little.
 """
 
 from __future__ import annotations
@@ -52,11 +53,13 @@ def _choices(table: pd.DataFrame, figure: FigureSpec, *, names: Sequence[str], m
     compared = ratios_to(table, axes=places, baselines=labels, metric=_COST, margin=margin).points
     logs = table.assign(log=np.log(table["value"]))
     means = logs.groupby(["label", *places], dropna=False, sort=False)["log"].mean().reset_index()
-    best = means.loc[means.groupby(places, dropna=False, sort=False)["log"].idxmin(), ["label", *places]]
+    there = means.groupby(places, dropna=False, sort=False)["log"]
+    best = means.assign(contenders=there.transform("size")).loc[there.idxmin()].drop(columns="log")
     others = compared.merge(best.rename(columns={"label": "baseline"}), on=["baseline", *places])
     others = others.assign(p=others["p"].fillna(1).where(others["ratio"] > 1, 1))
     groups = others.groupby(places, dropna=False, sort=False)
-    others = others.assign(p=groups["p"].transform("max"))
+    all_compared = groups["p"].transform("size") == others["contenders"] - 1
+    others = others.assign(p=groups["p"].transform("max").where(all_compared, 1))
     rivals = others.loc[groups["ratio"].idxmin()].rename(columns={"label": "rival", "ratio": "value"})
     rivals = rivals.assign(decided=holm(rivals["p"]) <= LEVEL)
     chosen = table.drop_duplicates("label")[list(_CONTENDER)]

@@ -29,6 +29,7 @@ from .evidence import Evidence, measured
 from .verdicts import LEVEL, holm
 
 _MEASURE = "measure the points that are missing: the sweep resumes"
+_MEASURE_SPLIT = f"{_MEASURE}; what a step of its host split, with --force --only"
 _ON_THE_BOUND = "no number of repetitions that is worth it: a value lies on its bound"
 
 
@@ -38,7 +39,10 @@ def judge_claims(
     """The verdicts on all claims of a report."""
     found = [
         _Judged(
-            measured(spec, seen, axes, among=len(specs)), planned=seen.planned, some=spec.holds_at == "some"
+            measured(spec, seen, axes, among=len(specs)),
+            planned=seen.planned,
+            some=spec.holds_at == "some",
+            stepped=seen.stepped,
         )
         for spec, seen in zip(specs, evidence, strict=True)
     ]
@@ -50,11 +54,14 @@ def judge_claims(
 
 @dataclass(frozen=True)
 class _Judged:
-    """A claim with its points, of `planned` that it covers; `some`: whether one of them is enough."""
+    """A claim with its points, of `planned` that it covers; `some`: whether one of them is enough. `stepped`
+    is as in Evidence.
+    """
 
     claim: ClaimResult
     planned: int
     some: bool
+    stepped: bool
 
     @property
     def p_inside(self) -> float:
@@ -69,16 +76,22 @@ class _Judged:
     def concluded(self, p: float, *, alone: bool) -> ClaimResult:
         """The claim with its verdict; `p` is the adjusted one of what it shows, inside or outside."""
         if not self.claim.points:
-            settle = _MEASURE if self.planned else "choose a profile whose grid has its points"
-            return replace(
-                self.claim, verdict="not measured", why="no run that ended well covers it", settle=settle
-            )
+            settle = self._measure if self.planned else "choose a profile whose grid has its points"
+            why = "no run that ended well covers it"
+            if self.stepped:
+                why = "no runs that may be compared cover it"
+            return replace(self.claim, verdict="not measured", why=why, settle=settle)
         verdict, why = self._verdict(p)
         single = min(self.p_inside, self.p_outside)
         if verdict == "undecided" and single <= LEVEL < p and not alone:
             why = f"decided if it stood alone (p = {single:.2g}), but not among so many claims (p = {p:.2g})"
         settle = self._settle() if verdict == "undecided" else ""
         return replace(self.claim, verdict=verdict, why=why, settle=settle)
+
+    @property
+    def _measure(self) -> str:
+        """The remedy for points that are missing."""
+        return _MEASURE_SPLIT if self.stepped else _MEASURE
 
     @property
     def _missing(self) -> int:
@@ -100,7 +113,8 @@ class _Judged:
         if self._missing:
             return (
                 "undecided",
-                f"inside the bounds at {inside} {of}, but {self._missing} more were not measured",
+                f"inside the bounds at {inside} {of}, but {self._missing} more "
+                + ("have no runs that may be compared" if self.stepped else "were not measured"),
             )
         doubted = [point for point in points if point.doubt]
         if doubted:
@@ -115,7 +129,7 @@ class _Judged:
     def _settle(self) -> str:
         """What would decide the claim; in the order in which `_verdict` looks for reasons."""
         if self._missing:
-            return _MEASURE
+            return self._measure
         remedies = _joined(point.remedy for point in self.claim.points if point.doubt)
         if remedies:
             return remedies

@@ -1,7 +1,8 @@
 """Two sets of records, point by point: two commits, two builds, two machines, or two engines.
 
 Where both sides hold the same sweep's repetitions, runs pair up inside a repetition; else the two sides are
-independent samples (Welch). Points of one metric and phase are one family (verdicts.py).
+independent samples (Welch), from one stretch of their host. Points of one metric and phase are one family
+(verdicts.py).
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from kvdyno.model.results import Comparison
 
 from . import cautions
 from .facts import point_name
-from .frame import axes_of, axis_names, label_of, latest, tidy
-from .ratios import Pairing, compared_rows, side
+from .frame import BLOCK, axes_of, axis_names, label_of, latest, tidy
+from .ratios import Pairing, compared_rows, side, within_stretches
 
 _Groups = Mapping[tuple[object, ...], pd.DataFrame]
 _SIDES = ("unit", "paired", "n_before", "n_after", "before", "after")
@@ -39,10 +40,11 @@ def compare(
     (a, mixed_before), (b, mixed_after) = _newest(records_a), _newest(records_b)
     names = axis_names([*a, *b])
     rename = _common_label(a, b)
-    before, after = (_points(side, rename=rename) for side in (a, b))
+    before, after = (_points(side, rename=rename, among=[*a, *b]) for side in (a, b))
     keys = ["label", *names, "phase", "metric"]
     left, right = (_grouped(side, keys) for side in (before, after))
-    rows = [(*key, *_row(left[key], right[key])) for key in left if key in right]
+    found = ((key, _row(left[key], right[key])) for key in left if key in right)
+    rows = [(*key, *row) for key, row in found if row]
     table = compared_rows(
         rows, columns=[*keys, *_SIDES], families=["phase", "metric"], margin=SAME_WITHIN
     ).astype({"paired": bool})
@@ -85,8 +87,8 @@ def _common_label(a: Sequence[Record], b: Sequence[Record]) -> str | None:
     return None
 
 
-def _points(records: Sequence[Record], *, rename: str | None) -> pd.DataFrame:
-    frame = tidy(records)
+def _points(records: Sequence[Record], *, rename: str | None, among: Sequence[Record]) -> pd.DataFrame:
+    frame = tidy(records, among=among)
     finite: pd.DataFrame = frame[np.isfinite(frame["value"])]
     return finite.assign(label=rename) if rename else finite
 
@@ -100,18 +102,28 @@ def _grouped(frame: pd.DataFrame, keys: Sequence[str]) -> _Groups:
     return groups
 
 
-def _row(before: pd.DataFrame, after: pd.DataFrame) -> tuple[object, ...]:
+def _row(before: pd.DataFrame, after: pd.DataFrame) -> tuple[object, ...] | None:
+    """None if a step of the host separates all runs of both sides."""
     unit = str(after["unit"].iloc[0])
     pairing = _pairing(before, after)
+    if pairing is None:
+        return None
     medians = float(before["value"].median()), float(after["value"].median())
     return (unit, pairing.paired, len(before), len(after), *medians, *pairing.compared)
 
 
-def _pairing(before: pd.DataFrame, after: pd.DataFrame) -> Pairing:
-    """Pairs if each run of the side with fewer has one, else two independent samples."""
-    pairs = after.merge(before, on=["sweep_id", "repetition"], suffixes=("", "_b"))
-    if len(pairs) and len(pairs) == min(len(before), len(after)):
-        return Pairing(side(pairs), side(pairs, suffix="_b"), paired=True)
+def _pairing(before: pd.DataFrame, after: pd.DataFrame) -> Pairing | None:
+    """Pairs if each run of the side with fewer has one or had one before its host stepped, else two
+    independent samples.
+    """
+    beside = [name for name in BLOCK if name != "stretch"]
+    pairs = after.merge(before, on=beside, suffixes=("", "_b"))
+    whole = pairs[pairs["stretch"] == pairs["stretch_b"]]
+    if len(whole) and len(pairs) == min(len(before), len(after)):
+        return Pairing(side(whole), side(whole, suffix="_b"), paired=True)
+    after, before = within_stretches(after, before)
+    if after.empty or before.empty:
+        return None
     return Pairing(side(after), side(before), paired=False)
 
 

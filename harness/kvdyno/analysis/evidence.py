@@ -34,7 +34,8 @@ Doubts = Callable[[Mapping[str, AxisValue]], Objection | None]
 class Evidence:
     """What a claim is judged by: rows of `Analysis.estimates` and of ratios (`Analysis.ratios`, or all of
     those of along.py) restricted to its `where`, and how many points the plan has for it: with points
-    missing, nothing is shown of every point. `along` names what a claim along an axis compares.
+    missing, nothing is shown of every point. `along` names what a claim along an axis compares. `stepped`:
+    whether a step of a host may be why a point that was measured has no ratio (drift.py).
     """
 
     estimates: pd.DataFrame
@@ -42,6 +43,7 @@ class Evidence:
     planned: int
     doubts: Doubts
     along: str = ""
+    stepped: bool = False
 
 
 def measured(spec: ClaimSpec, seen: Evidence, axes: Sequence[str], *, among: int) -> ClaimResult:

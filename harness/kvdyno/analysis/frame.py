@@ -16,10 +16,17 @@ from kvdyno.errors import SpecError
 from kvdyno.model.experiment import AxisValue
 from kvdyno.model.record import CONCLUSIVE, Record
 
+from .drift import stretches
+
 #: What names a contender, before the grid's axes.
 IDENTITY = ("label", "engine", "preset")
 #: What follows the axes.
-MEASURED = ("run_id", "sweep_id", "host", "repetition", "load", "status", "phase", "metric", "value", "unit")
+MEASURED = (
+    *("run_id", "sweep_id", "host", "stretch", "repetition", "load"),
+    *("status", "phase", "metric", "value", "unit"),
+)
+#: Runs of one block may be compared: nothing that is known of the host changed between them.
+BLOCK = ("sweep_id", "host", "stretch", "repetition")
 #: Columns that later stages add; an axis must not be called so.
 _RESERVED = frozenset(
     (*IDENTITY, *MEASURED, "point", "baseline", "n", "median", "low", "high", "ratio", "headline")
@@ -77,16 +84,20 @@ def _rank(record: Record) -> tuple[bool, str]:
     return record.status in CONCLUSIVE, record.started_at
 
 
-def tidy(records: Sequence[Record]) -> pd.DataFrame:
-    """A row per run, phase and metric; columns as in `Analysis.frame`.
+def tidy(records: Sequence[Record], *, among: Sequence[Record] = ()) -> pd.DataFrame:
+    """A row per run, phase and metric; columns as in `Analysis.frame`. Stretches are those of the records, or
+    of all `among` which they are.
 
     Only runs that ended well contribute measurements: the numbers of a run that was killed describe a
     different, shorter experiment. Every other run keeps one row with its status.
     """
     names = axis_names(records)
-    rows = [row for record in records for row in _rows(record, names)]
+    stretch = stretches(among or records)
+    rows = [
+        row for record in records for row in _rows(record, names, stretch[record.sweep_id, record.run_id])
+    ]
     table = pd.DataFrame(rows, columns=[*IDENTITY, *names, *MEASURED])
-    return table.astype({"value": "float64", "repetition": "int64", "load": "int64"})
+    return table.astype({"value": "float64", "stretch": "int64", "repetition": "int64", "load": "int64"})
 
 
 def mark_headline(
@@ -115,7 +126,7 @@ def point_columns(names: Sequence[str]) -> list[str]:
     return [*IDENTITY, *names]
 
 
-def _rows(record: Record, names: Sequence[str]) -> Iterable[Mapping[str, object]]:
+def _rows(record: Record, names: Sequence[str], stretch: int) -> Iterable[Mapping[str, object]]:
     axes = axes_of(record)
     common: dict[str, object] = {
         "label": label_of(record),
@@ -125,6 +136,7 @@ def _rows(record: Record, names: Sequence[str]) -> Iterable[Mapping[str, object]
         "run_id": record.run_id,
         "sweep_id": record.sweep_id,
         "host": record.environment.host_id,
+        "stretch": stretch,
         "repetition": record.repetition,
         "load": load_of(record),
         "status": record.status,

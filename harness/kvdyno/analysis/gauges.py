@@ -1,4 +1,4 @@
-"""What the machine did to runs: gauges off their normal, disturbances, counts of writes that disagree.
+"""What the machine did to runs: gauges off their normal, steps, disturbances, counts of writes that disagree.
 
 Each caution names its points and repetitions. Thresholds are documented in docs/formats.md ("Cautions from
 gauges and counters").
@@ -15,14 +15,10 @@ from kvdyno.model.record import Record
 from kvdyno.model.results import Caution
 from kvdyno.model.units import human_bytes
 
+from .drift import Step, steps
 from .facts import point_name
 from .frame import axes_of, label_of
-
-#: Fewer records than this of a host define no normal.
-NORMAL_RECORDS = 5
-#: Modified z-scores above are outliers: Iglewicz and Hoaglin, "How to Detect and Handle Outliers", 1993.
-OUTLIER = 3.5
-_Z_SCALE = 0.6745
+from .judges import JUDGES, NORMAL_RECORDS, Judge
 
 STEAL_SHARE = 0.01
 OUTSIDE_PRESSURE_SHARE = 0.05
@@ -31,6 +27,10 @@ DISAGREE = 1.25
 SLACK_BYTES = 16 << 20
 
 _NAMED_AT_MOST = 4
+_STEP_REMEDY = (
+    "find out what changed on the host, and measure split blocks again (--force --only); a point's own "
+    "median mixes both: read the ratios"
+)
 _SPANS = ("run", "build")
 
 # What an engine itself counts as written: files, then logs. A log may be overwritten in the cache before the
@@ -42,44 +42,12 @@ _ENGINE_WRITES: Sequence[tuple[Sequence[str], Sequence[str]]] = (
 )
 
 
-@dataclass(frozen=True)
-class Judge:
-    """How a gauge is judged: by which factor it must be worse than normal; whether more of it is better."""
-
-    gauge: str
-    factor: float
-    what: str
-    unit: str
-    remedy: str
-    more_is_better: bool = False
-
-    def is_off(self, value: float, *, normal: float, deviation: float) -> bool:
-        """Worse than normal by the factor, and further off than the host's own scatter explains."""
-        worse = normal / value if self.more_is_better else value / normal
-        scattered = deviation and _Z_SCALE * abs(value - normal) / deviation <= OUTLIER
-        return worse > self.factor and not scattered
-
-
-_SLOW_DISK = "see with iostat what else uses the disk; measure these runs again (--force --only)"
-JUDGES = (
-    Judge("disk.read_4k_p50_us", 2, "4 KiB reads took", "us", _SLOW_DISK),
-    Judge("store.read_4k_p50_us", 2, "4 KiB reads of the store took", "us", _SLOW_DISK),
-    Judge("disk.write_mib_per_second", 2, "writes went at", "MiB/s", _SLOW_DISK, more_is_better=True),
-    Judge(
-        "cpu.loop_ms",
-        1.1,
-        "a fixed CPU loop took",
-        "ms",
-        "end other load, hold the frequency (--governor performance --no-turbo); measure these runs again",
-    ),
-)
-
-
 def machine_cautions(records: Sequence[Record], *, units: Mapping[str, str]) -> list[Caution]:
     """All cautions of this module; `units` are the axes that name a point (facts.point_name)."""
     names = _Names(units)
     return [
         *(caution for judge in JUDGES for caution in _off_normal(records, judge, names)),
+        *(_stepped(step, names) for step in steps(records)),
         *_disturbed(records, names),
         *_disagreeing(records, names),
         *_not_held(records, names),
@@ -134,6 +102,25 @@ def _off_normal(records: Sequence[Record], judge: Judge, names: _Names) -> list[
             message = message.replace("up to", "down to")
         found.append(Caution("gauge", message, judge.remedy, names.points(record for record, _ in off)))
     return found
+
+
+def _stepped(step: Step, names: _Names) -> Caution:
+    """A caution that a gauge stepped, and which blocks it cut: contenders of one repetition and place."""
+    blocks: dict[object, dict[bool, list[Record]]] = {}
+    for place, record in enumerate(step.runs):
+        block = (record.repetition, *sorted((name, str(value)) for name, value in axes_of(record).items()))
+        blocks.setdefault(block, {}).setdefault(place >= step.place, []).append(record)
+    split = [block for block in blocks.values() if len(block) > 1]
+    first, judge = step.runs[step.place], step.judge
+    message = (
+        f"host {first.environment.host_id} changed during sweep {first.sweep_id}: from "
+        f"{first.started_at[:19].replace('T', ' ')} UTC on (run {step.place + 1} of {len(step.runs)}) "
+        f"{judge.what} {step.after:.3g} {judge.unit} instead of {step.before:.3g} (medians); "
+        f"{len(split)} block{'s were' if len(split) != 1 else ' was'} split, and no run before is compared "
+        "with one after"
+    )
+    concerned = [record for block in split for side in block.values() for record in side] or step.runs
+    return Caution("drift", message, _STEP_REMEDY, names.points(concerned))
 
 
 def _disturbed(records: Sequence[Record], names: _Names) -> list[Caution]:

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from .estimate import t_interval
+from .frame import BLOCK
 from .levels import mean_of
 
 _SIGNS = (1.0, -1.0, -1.0, 1.0)
@@ -25,14 +26,14 @@ def contrast(
     `rows` hold one metric at one point, as `Analysis.frame` does. None unless one repetition or more has a
     positive value of each.
     """
-    blocks = rows.pivot_table(index=["sweep_id", "repetition"], columns="label", values="value")
+    blocks = rows.pivot_table(index=list(BLOCK), columns="label", values="value")
     if not set(arms) <= set(blocks.columns):
         return None
     values = blocks[list(arms)].dropna()
     if not len(values) or not (values > 0).all(axis=None):
         return None
     logs = np.log(values.to_numpy()) @ np.array(_SIGNS)
-    loads = rows.drop_duplicates(["sweep_id", "repetition"]).set_index(["sweep_id", "repetition"])["load"]
+    loads = rows.drop_duplicates(list(BLOCK)).set_index(list(BLOCK))["load"]
     mean = mean_of(logs, loads=[loads[block] for block in values.index])
     interval = t_interval(mean, np.exp(logs))
     return math.exp(mean.value), interval.low, interval.high, mean.n

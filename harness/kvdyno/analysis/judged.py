@@ -108,7 +108,7 @@ def evidence(
     other = resolve_label(spec.relative_to, planned) if spec.relative_to else label
     points = int((covered["label"] == label).sum())
     doubts = doubted(label=label, other=other, within={})
-    return Evidence(few_estimates, few_ratios, planned=points, doubts=doubts)
+    return Evidence(few_estimates, few_ratios, planned=points, doubts=doubts, stepped=_stepped(judged.frame))
 
 
 def _evidence_along(
@@ -136,7 +136,19 @@ def _evidence_along(
         by_step[step] = doubted(label=labels[0], other=labels[1], within=within)
     ratios = ratios_along(rows, spec, axes=axes, margin=judged.margin)
     (chain,) = (chain_text(axis, *values, axes=axes) for axis, values in spec.along.items())
-    return Evidence(rows, ratios, points, lambda place: _doubt_of_step(place, by_step), along=chain)
+    return Evidence(
+        rows,
+        ratios,
+        points,
+        lambda place: _doubt_of_step(place, by_step),
+        along=chain,
+        stepped=_stepped(judged.frame),
+    )
+
+
+def _stepped(frame: pd.DataFrame) -> bool:
+    """Whether a host stepped during a sweep. Metrics that were committed earlier lack it."""
+    return "stretch" in frame and bool(frame["stretch"].any())
 
 
 def _in_both(above: pd.DataFrame, below: pd.DataFrame, *, axes: Sequence[str]) -> int:

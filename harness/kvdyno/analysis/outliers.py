@@ -1,7 +1,7 @@
 """Hosts that are slower than the others, by the gauges before their runs and never by the runs' results.
 
-A host's value is the median of its gauge. It is an outlier by the rule that `gauges` applies to the runs of a
-host: worse than normal by the gauge's factor, and with a modified z-score above 3.5 (Iglewicz and Hoaglin,
+A host's value is the median of its gauge. It is an outlier by the rule that gauges.py applies to the runs of
+a host: worse than normal by the gauge's factor, and with a modified z-score above 3.5 (Iglewicz and Hoaglin,
 "How to Detect and Handle Outliers", 1993). Normal is here the median of all hosts' values.
 """
 
@@ -15,19 +15,17 @@ from kvdyno.model.results import Caution, HostOutlier
 
 from .facts import point_name
 from .frame import axes_of, label_of
-from .gauges import JUDGES, NORMAL_RECORDS, Judge
+from .judges import NORMAL_RECORDS, OF_THE_HOST, Judge
 
 #: Fewer hosts than this define no normal.
 NORMAL_HOSTS = 5
-#: Gauges of a run's own store differ between points, and hosts measure different points.
-_COMPARABLE = tuple(judge for judge in JUDGES if not judge.gauge.startswith("store."))
 _REMEDY = "leave the host out and measure again (--slurm exclude=NODE), or find out why it is slower"
 
 
 def host_outliers(records: Iterable[Record]) -> tuple[HostOutlier, ...]:
-    """The outliers among hosts that have enough records (gauges.NORMAL_RECORDS), by gauge and host."""
+    """The outliers among hosts that have enough records (judges.NORMAL_RECORDS), by gauge and host."""
     taken = list(records)
-    return tuple(outlier for judge in _COMPARABLE for outlier in _outliers(taken, judge))
+    return tuple(outlier for judge in OF_THE_HOST for outlier in _outliers(taken, judge))
 
 
 def host_cautions(records: Sequence[Record], *, units: Mapping[str, str]) -> list[Caution]:

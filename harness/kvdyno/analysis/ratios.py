@@ -2,9 +2,9 @@
 
 Runs of one repetition follow each other closely, so that a disturbance of the machine hits both sides; their
 ratio cancels it, which the ratio of two medians does not. Only runs of one sweep are paired: the same number
-of a repetition in two sweeps means nothing. The logarithms of the paired ratios are averaged: the ratio
-quoted is the geometric mean of the paired ratios (Fleming & Wallace, "How not to lie with statistics", CACM
-29(3), 1986).
+of a repetition in two sweeps means nothing. Nor are runs paired between which their host stepped
+(drift.py). The logarithms of the paired ratios are averaged: the ratio quoted is the geometric mean of the
+paired ratios (Fleming & Wallace, "How not to lie with statistics", CACM 29(3), 1986).
 
 A ratio cannot hold a value that is 0 or negative, and leaving its repetition out would flatter. Where a pair
 has one, the row holds *differences* instead: in the metric's unit, their arithmetic mean.
@@ -14,6 +14,7 @@ Which values are the sample: levels.py. Intervals, p-values and verdicts: verdic
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,19 +23,18 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from .frame import groups_of
+from .frame import BLOCK, groups_of
 from .levels import Mean, Values, difference, mean_of, mean_over_points, weighted
 from .verdicts import conclude
 
 #: What a comparison is before `conclude`.
 _COMPARED = ("kind", "n", "mean", "error", "freedom", "zero", "method")
 _MEASURE = ("phase", "metric", "unit")
-_BLOCK = ["sweep_id", "host", "repetition"]
 
 
 @dataclass(frozen=True)
 class Side:
-    """One side's runs of a point: values, and the block (sweep, repetition) and load of each."""
+    """One side's runs of a point: values, and the repetition of a sweep (`blocks`) and load of each."""
 
     values: Values
     blocks: Sequence[object]
@@ -159,16 +159,18 @@ def ratios_to(
 ) -> Ratios:
     """Ratios of a tidy frame, its headlines marked, to each of the baselines.
 
-    Runs pair up by axes, sweep, host and repetition: what differs between hosts is in no ratio. A run whose
-    partner is missing is left out. A point of which no run has a partner is compared as an independent
-    sample. An axis that only one side has (an option of one engine) does not separate pairs; where the
-    baseline has several runs for one, their (geometric) mean is the partner.
+    Runs pair up by axes, sweep, host, stretch and repetition: what differs between hosts, or changed on one,
+    is in no ratio. A run whose partner is missing is left out. A point of which no run has a partner is
+    compared as an independent sample, within a stretch that both sides have; without one it has no row. An
+    axis that only one side has (an option of one engine) does not separate pairs; where the baseline has
+    several runs for one, their (geometric) mean is the partner.
     Rows of one metric, phase and baseline are one family (verdicts.py); those of the headline
     `metric` in the phases that points are judged by are one, too. `margin`: see verdicts.py.
     """
     measured = frame[frame["metric"].notna() & np.isfinite(frame["value"])]
-    if "host" not in measured:  # metrics that were committed before hosts were in them
-        measured = measured.assign(host="")
+    for name, always in (("host", ""), ("stretch", 0)):
+        if name not in measured:  # metrics that were committed before the column was in them
+            measured = measured.assign(**{name: always})
     identity = ["label", "engine", "preset", *axes]
     found: list[_Found] = []
     ambiguous = []
@@ -192,7 +194,7 @@ def _partners(reference: pd.DataFrame, keys: Sequence[str]) -> tuple[pd.DataFram
     Several become their geometric mean, or their mean where one is not positive.
     """
     positive = reference["value"].where(reference["value"] > 0)
-    groups = reference.assign(log=np.log(positive)).groupby([*keys, *_BLOCK], dropna=False, sort=False)
+    groups = reference.assign(log=np.log(positive)).groupby([*keys, *BLOCK], dropna=False, sort=False)
     found = groups.agg(
         size=("value", "size"), mean=("value", "mean"), log=("log", "mean"), least=("value", "min"),
         load_b=("load", "min"),
@@ -210,9 +212,9 @@ def _pairings(
     shared: Sequence[str],
     baseline: str,
 ) -> Iterator[_Found]:
-    """Every point and metric that both sides have."""
+    """Every point and metric that both sides have in some stretch, or in different sweeps or hosts."""
     keys = [*shared, *_MEASURE]
-    matched = others.merge(partners, on=[*keys, *_BLOCK], how="left")
+    matched = others.merge(partners, on=[*keys, *BLOCK], how="left")
     matched = matched.merge(partners.drop_duplicates(keys)[keys], on=keys)
     names = list(matched[[*identity, *_MEASURE]].itertuples(index=False, name=None))
     after, before = side(matched), side(matched, suffix="_b")
@@ -223,9 +225,28 @@ def _pairings(
             pairing = Pairing(after.at(pairs), before.at(pairs), paired=True)
         else:
             same = partners.merge(matched.iloc[places[:1]][keys], on=keys)
-            pairing = Pairing(after.at(places), side(same, suffix="_b"), paired=False)
             apart = set(same["sweep_id"]).isdisjoint(matched["sweep_id"].iloc[places])
+            mine, same = within_stretches(matched.iloc[places], same)
+            if mine.empty or same.empty:
+                continue
+            pairing = Pairing(side(mine), side(same, suffix="_b"), paired=False)
         yield _Found(names[first], baseline, headline[first], pairing, apart)
+
+
+def within_stretches(after: pd.DataFrame, before: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Both sides as independent samples, between which no host stepped: where one sweep measured both on one
+    host, its runs are those of one stretch, the one with the most runs of both; none if no stretch has both.
+    """
+    places = [list(zip(*(rows[name] for name in BLOCK[:3]), strict=True)) for rows in (after, before)]
+    counts = [Counter(each) for each in places]
+    hosts = set.intersection(*({place[:2] for place in each} for each in counts))
+    shared: dict[tuple[object, ...], list[tuple[object, ...]]] = {}
+    for place in counts[0]:
+        if place in counts[1]:
+            shared.setdefault(place[:2], []).append(place)
+    chosen = {max(some, key=lambda place: min(each[place] for each in counts)) for some in shared.values()}
+    kept = [np.array([p[:2] not in hosts or p in chosen for p in each], dtype=bool) for each in places]
+    return after[kept[0]], before[kept[1]]
 
 
 def side(rows: pd.DataFrame, *, suffix: str = "") -> Side:

@@ -13,7 +13,7 @@ from kvdyno.model.noise import HostNoise, TwinNoise
 from kvdyno.model.record import Record
 from kvdyno.model.results import Caution, NoiseFloor
 
-from .frame import axis_names, latest, mark_headline, point_columns, tidy
+from .frame import BLOCK, axis_names, latest, mark_headline, point_columns, tidy
 from .ratios import Pairing, Side, compared_rows, ratios_to
 from .verdicts import LEVEL, POWER, quantile
 
@@ -163,9 +163,9 @@ def _compared(frame: pd.DataFrame) -> pd.DataFrame:
 
 def _pairs(frame: pd.DataFrame, *, before: str, after: str, axes: Sequence[str]) -> pd.DataFrame:
     """The logarithm of each repetition's ratio; a metric that is 0 has none."""
-    keys = ["engine", *axes, "phase", "metric", "unit", "sweep_id", "repetition"]
+    keys = ["engine", *axes, "phase", "metric", "unit", *BLOCK]
     positive = frame[frame["value"] > 0]
     sides = [positive[positive["label"] == label].set_index(keys)["value"] for label in (before, after)]
     logs = (np.log(sides[1]) - np.log(sides[0])).dropna()
     found: pd.DataFrame = logs.rename("log").reset_index()
-    return found.drop(columns=["sweep_id", "repetition"])
+    return found.drop(columns=list(BLOCK))

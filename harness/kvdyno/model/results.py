@@ -32,6 +32,7 @@ CautionKind = Literal[
     "readahead",
     "device",
     "gauge",
+    "drift",
     "noise",
     "disturbed",
     "amplification",
@@ -237,8 +238,9 @@ class Analysis:
     #: Ratios up to 1 + this and down to its inverse are the same for all purposes.
     same_within: float
 
-    #: One row per run, phase and metric: run_id, sweep_id, repetition, load, status, phase, metric, value,
-    #: unit. A run without measurements keeps one row, whose phase, metric and value are missing.
+    #: One row per run, phase and metric: run_id, sweep_id, host, stretch (at how many
+    #: places before it its host stepped in the sweep), repetition, load, status, phase, metric, value, unit.
+    #: A run without measurements keeps one row, whose phase, metric and value are missing.
     frame: pd.DataFrame
     #: One row per point of the plan, measured or not.
     planned: pd.DataFrame

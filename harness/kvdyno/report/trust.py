@@ -18,7 +18,7 @@ from .summary import point_text
 _NOTES: frozenset[CautionKind] = frozenset({"noise", "device", "readahead", "run"})
 #: Cautions that qualify numbers, those that may turn a verdict first.
 _LIMITS: tuple[CautionKind, ...] = (
-    *("missing", "arrivals", "spread", "repetitions", "unsteady", "disturbed", "gauge", "busy"),
+    *("missing", "arrivals", "spread", "repetitions", "unsteady", "disturbed", "gauge", "drift", "busy"),
     *("durability", "amplification", "ambiguous", "loads"),
 )
 #: The picture of runs reaches at least this far from the median, as a share.

@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 import pytest
-from fakes_records import SIZES, Fake, Losses, Sweep, fake_sweep
+from fakes_records import SIZES, Fake, Losses, Sweep, fake_sweep, with_step
 
 from kvdyno.analysis import analyse
 from kvdyno.model.results import Analysis, Caution, Contender, Machine
@@ -247,3 +247,31 @@ def test_commands_in_cautions_are_code_and_text_stays_text(
     page = write_report(found, experiment, out=tmp_path, commands=()).html.read_text("utf-8")
     assert "&lt;b&gt; at <code>a&lt;b</code>" in page
     assert "set <code>loads</code> to 3" in page
+
+
+def test_a_host_that_stepped_is_named_in_the_section_on_trust(tmp_path: Path) -> None:
+    fake = Fake(folder=tmp_path / "runs", repetitions=12, workloads=("A",), sizes=SIZES[:1], files=False)
+    stepped = with_step(fake_sweep(fake), at=13)
+    found = analyse(stepped.experiment, stepped.plan, stepped.records, run_dirs=stepped.run_dirs)
+    page = write_report(found, stepped.experiment, out=tmp_path, commands=()).html.read_text("utf-8")
+    section = page[page.index('<section id="trust">') :]
+    (caution,) = re.findall(
+        r'<p class="caution limits">host host-5d2c changed .*?</p>', section[: section.index("</section>")]
+    )
+    assert "a fixed CPU loop took 5.76 ms instead of 5 (medians); 1 block was split" in caution
+    assert "Remedy: find out what changed on the host" in caution
+
+
+def test_a_sweep_that_a_step_leaves_without_a_ratio_still_has_its_page(tmp_path: Path) -> None:
+    fake = Fake(folder=tmp_path / "runs", repetitions=12, workloads=("A",), sizes=SIZES[:1], files=False)
+    made = fake_sweep(fake)
+    by_engine = sorted(made.records, key=lambda record: record.point.engine)
+    moved = [
+        record.model_copy(update={"started_at": first.started_at})
+        for record, first in zip(by_engine, made.records, strict=True)
+    ]
+    apart = with_step(dataclasses.replace(made, records=tuple(moved)), at=12)
+    found = analyse(apart.experiment, apart.plan, apart.records, run_dirs=apart.run_dirs)
+    assert found.ratios.empty
+    page = write_report(found, apart.experiment, out=tmp_path, commands=()).html.read_text("utf-8")
+    assert "12 blocks were split" in page
