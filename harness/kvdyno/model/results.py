@@ -39,6 +39,7 @@ CautionKind = Literal[
     "extended",
     "loads",
     "hosts",
+    "excluded",
     "durability",
     "arrivals",
     "missing",
