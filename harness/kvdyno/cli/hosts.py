@@ -181,8 +181,8 @@ def exclude(
 ) -> None:
     """Exclude a host: it measures no more, and no report or claim counts what it measured.
 
-    Looks at the gauges of runs, never at what they measured. Records stay as they are; other hosts measure the
-    host's share when the sweep is submitted again. `--undo` makes all as it was.
+    Looks at the gauges of runs, never at what they measured. Records stay as they are; other hosts measure
+    the host's share when the sweep is submitted again. `--undo` makes all as it was.
 
     Example: `kvdyno exclude 1a2b --because "its disk is slow"`
     """
@@ -244,7 +244,5 @@ def _document(each: pipeline.Status) -> Mapping[str, Any]:
         "jobs": [{"number": job.number, "state": job.state, "host": job.host} for job in each.jobs],
         "silent": each.silent or None,
         "outliers": [asdict(outlier) for outlier in each.outliers],
-        "excluded": [
-            {**out.exclusion.model_dump(mode="json"), "runs": out.runs} for out in each.left_out
-        ],
+        "excluded": [{**out.exclusion.model_dump(mode="json"), "runs": out.runs} for out in each.left_out],
     }

@@ -37,9 +37,7 @@ def analyse(project: Project, whole: Plan, *, records: Iterable[Record]) -> Anal
     run_dirs = {record.run_id: store.run_dir(record) for record in found}
     noise = {host: host_noise(project, host) for host in {r.environment.host_id for r in found}}
     excluded = left_out(project, whole, beside=found)
-    return analysis.analyse(
-        whole.experiment, whole, found, run_dirs=run_dirs, noise=noise, left_out=excluded
-    )
+    return analysis.analyse(whole.experiment, whole, found, run_dirs=run_dirs, noise=noise, left_out=excluded)
 
 
 def write_report(

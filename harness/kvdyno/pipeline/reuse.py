@@ -85,9 +85,7 @@ def stored(project: Project, whole: Plan, *, uncapped: bool = False) -> Mapping[
     whatever they were called when they were measured.
     """
     identities = {identity for point in whole.points for identity in point.identities}
-    fitting = [
-        r for r in counted_records(project, identities=identities) if r.runner.capped != uncapped
-    ]
+    fitting = [r for r in counted_records(project, identities=identities) if r.runner.capped != uncapped]
     hosts = [r.environment.host_id for r in fitting]
     latest = max(fitting, key=_age, default=None)
     host = host_id() if host_id() in hosts or latest is None else latest.environment.host_id

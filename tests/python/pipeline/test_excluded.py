@@ -94,12 +94,10 @@ def test_an_analysis_names_host_reason_day_and_runs_left_out(shared: Project, wh
     assert [machine.host_id for machine in found.machines] == [host_id()]
     (caution,) = [caution for caution in found.cautions if caution.kind == "excluded"]
     day = made.excluded_at[:10]
-    assert (
-        caution.message == f"host {OTHER} was excluded on {day}: slow disk; its 4 runs do not count"
-    )
+    assert caution.message == f"host {OTHER} was excluded on {day}: slow disk; its 4 runs do not count"
     assert f"kvdyno exclude {OTHER} --undo" in caution.remedy
     pipeline.exclude(shared, host_id(), because="slow CPU")
-    with pytest.raises(StoreError, match="no record belongs.*slow CPU; its 4 runs do not count.*slow disk"):
+    with pytest.raises(StoreError, match=r"no record belongs.*slow CPU; its 4 runs do not count.*slow disk"):
         pipeline.analyse(shared, whole, records=pipeline.stored(shared, whole, uncapped=True).values())
 
 
@@ -111,7 +109,7 @@ def test_a_comparison_leaves_an_excluded_host_out_too(shared: Project, whole: Pl
     assert "its 8 runs do not count" not in caution.message
     assert "its 4 runs do not count" in caution.message
     pipeline.exclude(shared, host_id(), because="slow CPU")
-    with pytest.raises(UsageError, match="no record of 'fakedb' counts: .*slow CPU"):
+    with pytest.raises(UsageError, match=r"no record of 'fakedb' counts: .*slow CPU"):
         pipeline.compare(shared, "fakedb", "twin")
 
 
@@ -133,7 +131,7 @@ def test_an_excluded_host_measures_nothing(shared: Project, whole: Plan) -> None
         lambda: pipeline.run_points(shared, SWEEP_ID, keys(whole), observer=diary),
         lambda: pipeline.sweep(shared, whole, how=UNCAPPED, observer=diary),
     ):
-        with pytest.raises(HostError, match=f"this host {host_id()} was excluded on .*: slow disk") as refused:
+        with pytest.raises(HostError, match=rf"this host {host_id()} was .*: slow disk") as refused:
             attempt()
         assert refused.value.remedy is not None
         assert f"kvdyno exclude {made.host_id} --undo" in refused.value.remedy
