@@ -14,6 +14,7 @@ from pathlib import Path
 import pandas as pd
 
 from kvdyno.errors import StoreError
+from kvdyno.model.exclusion import LeftOut
 from kvdyno.model.experiment import Experiment
 from kvdyno.model.noise import HostNoise
 from kvdyno.model.point import Plan
@@ -31,7 +32,7 @@ from .frame import axes_of, label_of, latest, tidy
 from .gauges import machine_cautions
 from .judged import evidence as evidence_for
 from .judged import judge
-from .outliers import host_cautions
+from .outliers import excluded_cautions, host_cautions
 from .overlays import beside
 from .pairs import all_pairs
 from .twins import noise_floors, noise_notes
@@ -46,13 +47,15 @@ def analyse(
     *,
     run_dirs: Mapping[str, Path],
     noise: Mapping[str, HostNoise | None] | None = None,
+    left_out: Sequence[LeftOut] = (),
 ) -> Analysis:
     """All that a report shows of an experiment.
 
     Records of points outside the plan are ignored; of several records of one run, the last counts. `run_dirs`
     maps a run_id to the folder that holds its series, events and histograms; a file that is missing or
-    damaged becomes a caution. `noise` maps hosts to what their last self-test found. Raises StoreError if no
-    record belongs to the plan.
+    damaged becomes a caution. `noise` maps hosts to what their last self-test found. `left_out`: excluded
+    hosts whose runs of the plan are not among the records. Raises StoreError if no record belongs to the
+    plan.
     """
     wanted = {point.identity: place for place, point in enumerate(plan.points)}
     used = sorted(
@@ -61,7 +64,8 @@ def analyse(
     )
     if not used:
         raise StoreError(
-            f"no record belongs to experiment {experiment.name!r} at profile {experiment.profile.name!r}",
+            f"no record belongs to experiment {experiment.name!r} at profile {experiment.profile.name!r}"
+            + "".join(f"; {each}" for each in left_out),
             remedy=f"kvdyno run {experiment.name} --profile {experiment.profile.name}",
         )
     axes = facts.axes(used, plan=plan)
@@ -129,6 +133,7 @@ def analyse(
             *design.durability(used),
             *machine_cautions(used, units=units),
             *host_cautions(used, units=units),
+            *excluded_cautions(left_out),
             *noise_notes(floors, metric=metric),
             *_missing(plan, used),
             *wobbling,

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from kvdyno.model.axes import DATASET
+from kvdyno.model.exclusion import LeftOut
 from kvdyno.model.experiment import SAME_WITHIN, AxisValue
 from kvdyno.model.record import Record
 from kvdyno.model.results import Comparison
@@ -21,6 +22,7 @@ from kvdyno.model.results import Comparison
 from . import cautions
 from .facts import point_name
 from .frame import BLOCK, axes_of, axis_names, label_of, latest, tidy
+from .outliers import excluded_cautions
 from .ratios import Pairing, compared_rows, side, within_stretches
 
 _Groups = Mapping[tuple[object, ...], pd.DataFrame]
@@ -30,12 +32,14 @@ _SIDES = ("unit", "paired", "n_before", "n_after", "before", "after")
 def compare(
     records_a: Sequence[Record],
     records_b: Sequence[Record],
+    *,
+    left_out: Sequence[LeftOut] = (),
 ) -> Comparison:
     """B over A of every metric that both sides have, point by point: the ratio, or where a value is 0 or
     negative the difference B - A.
 
     Points match by contender and axes; if the two sides have one contender each and they differ, by axes
-    alone, and the row's label is "B / A".
+    alone, and the row's label is "B / A". `left_out`: excluded hosts whose runs are on neither side.
     """
     (a, mixed_before), (b, mixed_after) = _newest(records_a), _newest(records_b)
     names = axis_names([*a, *b])
@@ -59,6 +63,7 @@ def compare(
             *cautions.several_identities(mixed_before, side="before"),
             *cautions.several_identities(mixed_after, side="after"),
             *cautions.conditions([*a, *b]),
+            *excluded_cautions(left_out),
         ),
     )
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 
+from kvdyno.model.exclusion import LeftOut
 from kvdyno.model.record import Record
 from kvdyno.model.results import Caution, HostOutlier
 
@@ -19,7 +20,7 @@ from .judges import NORMAL_RECORDS, OF_THE_HOST, Judge
 
 #: Fewer hosts than this define no normal.
 NORMAL_HOSTS = 5
-_REMEDY = "leave the host out and measure again (--slurm exclude=NODE), or find out why it is slower"
+_REMEDY = "exclude it (kvdyno exclude HOST --because TEXT) and measure again, or find out why it is slower"
 
 
 def host_outliers(records: Iterable[Record]) -> tuple[HostOutlier, ...]:
@@ -36,6 +37,14 @@ def host_cautions(records: Sequence[Record], *, units: Mapping[str, str]) -> lis
         points = dict.fromkeys(point_name(label_of(r), axes_of(r), units=units) for r in there)
         found.append(Caution("gauge", str(outlier), _REMEDY, tuple(points)))
     return found
+
+
+def excluded_cautions(left_out: Sequence[LeftOut]) -> list[Caution]:
+    """A caution for each excluded host that measured some of the runs in question."""
+    return [
+        Caution("excluded", str(each), f"`kvdyno exclude {each.exclusion.host_id} --undo` counts them again")
+        for each in left_out
+    ]
 
 
 def _outliers(records: Sequence[Record], judge: Judge) -> list[HostOutlier]:

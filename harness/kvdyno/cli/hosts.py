@@ -1,4 +1,4 @@
-"""Commands about sweeps over many hosts: run-point, status, cancel."""
+"""Commands about sweeps over many hosts: run-point, status, cancel, exclude."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import typer
 from kvdyno import pipeline
 from kvdyno.cluster import Job
 from kvdyno.errors import UsageError
+from kvdyno.model.exclusion import Exclusion
 from kvdyno.model.submission import ClusterName
 
 from .app import (
@@ -160,6 +161,64 @@ def cancel(sweep: SweepArgument = None, results: ResultsOption = None, json: Jso
         console.print("no sweep has jobs")
 
 
+@app.command(rich_help_panel="Many hosts")
+def exclude(
+    host: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="HOST",
+            help="Its id, the beginning of one, or its node; without one, the excluded hosts are listed.",
+            show_default=False,
+        ),
+    ] = None,
+    because: Annotated[
+        str | None,
+        typer.Option("--because", metavar="TEXT", help="Why: reports print it.", show_default=False),
+    ] = None,
+    undo: Annotated[bool, typer.Option("--undo", metavar="", help="Count the host again.")] = False,
+    results: ResultsOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Exclude a host: it measures no more, and no report or claim counts what it measured.
+
+    Looks at the gauges of runs, never at what they measured. Records stay as they are; other hosts measure
+    the host's share when the sweep is submitted again. `--undo` makes all as it was.
+
+    Example: `kvdyno exclude 1a2b --because "its disk is slow"`
+    """
+    here = project(results=results)
+    if host is None and (because is not None or undo):
+        raise UsageError("expected a HOST, found none", where="kvdyno exclude")
+    if undo and because is not None:
+        raise UsageError("--undo takes no --because", where="kvdyno exclude")
+    if host is not None and undo:
+        _show_included(pipeline.include(here, host), json=json)
+    elif host is not None:
+        _show_excluded([pipeline.exclude(here, host, because=because or "")], json=json)
+    else:
+        _show_excluded(list(pipeline.excluded_hosts(here).values()), json=json)
+
+
+def _show_included(host: str, *, json: bool) -> None:
+    if json:
+        print_json({"included": host})
+    else:
+        console.print(f"host {host} counts again")
+
+
+def _show_excluded(found: Sequence[Exclusion], *, json: bool) -> None:
+    if json:
+        print_json([each.model_dump(mode="json") for each in found])
+        return
+    for each in found:
+        console.print(harmless(str(each)), soft_wrap=True)
+        for sweep_id, outliers in each.outliers.items():
+            for outlier in outliers:
+                console.print(f"  sweep {sweep_id}: {outlier}", soft_wrap=True)
+    if not found:
+        console.print("no host is excluded")
+
+
 def _print_status(each: pipeline.Status) -> None:
     failed = f", {each.failed} of them failed" if each.failed else ""
     console.print(f"sweep {each.sweep.sweep_id}: {each.sweep.experiment}, profile {each.sweep.profile}")
@@ -169,6 +228,8 @@ def _print_status(each: pipeline.Status) -> None:
         console.print(f"  host {host}: {counted(runs, 'run')}")
     for outlier in each.outliers:
         console.print(f"  outlier: {outlier}", soft_wrap=True)
+    for left_out in each.left_out:
+        console.print(f"  excluded: {harmless(str(left_out))}", soft_wrap=True)
 
 
 def _document(each: pipeline.Status) -> Mapping[str, Any]:
@@ -183,4 +244,5 @@ def _document(each: pipeline.Status) -> Mapping[str, Any]:
         "jobs": [{"number": job.number, "state": job.state, "host": job.host} for job in each.jobs],
         "silent": each.silent or None,
         "outliers": [asdict(outlier) for outlier in each.outliers],
+        "excluded": [{**out.exclusion.model_dump(mode="json"), "runs": out.runs} for out in each.left_out],
     }

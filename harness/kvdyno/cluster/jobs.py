@@ -47,9 +47,10 @@ class Cluster(Protocol):
         hosts: int,
         minutes: int,
         options: Mapping[str, str],
+        without: Sequence[str],
     ) -> None:
-        """Hand over a job for each command, `hosts` at most at a time, `minutes` at most each; their output
-        goes to `folder`. Raises HostError.
+        """Hand over a job for each command, `hosts` at most at a time, `minutes` at most each, on no node of
+        `without`; their output goes to `folder`. Raises HostError.
         """
 
     def active(self, name: str) -> tuple[Job, ...]:
@@ -63,7 +64,7 @@ def choose_cluster(name: ClusterName) -> Cluster:
     """Raises HostError where there is no Slurm."""
     if name == "local":
         return ThisMachine()
-    for program in ("sbatch", "squeue", "scancel", "srun"):
+    for program in ("sbatch", "squeue", "scancel", "sinfo", "srun"):
         if shutil.which(program) is None:
             raise HostError(
                 f"no {program} here",
@@ -115,10 +116,11 @@ class Slurm:
         hosts: int,
         minutes: int,
         options: Mapping[str, str],
+        without: Sequence[str],
     ) -> None:
         """See Cluster. One array, its jobs queued again when their host fails; each has a host for itself."""
         executor = submitit.SlurmExecutor(folder=folder, max_num_timeout=_TIMEOUTS_MAX)
-        asked = dict(options)
+        asked = _leaving_out(options, without)
         try:
             minutes = int(asked.pop("time", minutes))
         except ValueError:
@@ -168,9 +170,10 @@ class ThisMachine:
         hosts: int,
         minutes: int,
         options: Mapping[str, str],
+        without: Sequence[str],
     ) -> None:
         """See Cluster. A machine is one host: its jobs wait for each other by the lock of sweeps."""
-        del hosts
+        del hosts, without
         if options:
             raise UsageError("no Slurm takes them", where="--slurm", remedy="leave out --cluster local")
         executor = submitit.LocalExecutor(folder=folder / name)
@@ -202,6 +205,13 @@ def _controllers(name: str) -> list[int]:
             if b"submitit.local._local" in words and words[-2].endswith(f"/{name}".encode()):
                 found.append(int(folder.name))
     return sorted(found)
+
+
+def _leaving_out(options: Mapping[str, str], nodes: Sequence[str]) -> dict[str, str]:
+    """The options of sbatch, which exclude these nodes too. It refuses nodes that the cluster lacks."""
+    known = _answer("sinfo", "-a", "-h", "-N", "-o", "%N").split() if nodes else ()
+    names = [*filter(None, [options.get("exclude")]), *(node for node in nodes if node in known)]
+    return {**options, "exclude": ",".join(names)} if names else dict(options)
 
 
 def _answer(*command: str) -> str:

@@ -74,7 +74,7 @@ class Project:
 
     @property
     def hosts(self) -> Path:
-        """What self-tests found, a folder per host; not in git."""
+        """What self-tests found, and which hosts are excluded, a folder per host; not in git."""
         return self.results / "hosts"
 
     @property

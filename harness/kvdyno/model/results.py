@@ -40,6 +40,7 @@ CautionKind = Literal[
     "extended",
     "loads",
     "hosts",
+    "excluded",
     "durability",
     "arrivals",
     "missing",

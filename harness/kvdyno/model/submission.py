@@ -16,7 +16,12 @@ _DIGITS = 12
 
 def run_key(run: Run) -> str:
     """A run's name for `kvdyno run-point`: its point's identity, shortened, and its repetition."""
-    return f"{run.point.identity[:_DIGITS]}.r{run.repetition}"
+    return key_of(run.point.identity, run.repetition)
+
+
+def key_of(identity: str, repetition: int) -> str:
+    """The name of that repetition of a point (`run_key`)."""
+    return f"{identity[:_DIGITS]}.r{repetition}"
 
 
 class Submission(Frozen):

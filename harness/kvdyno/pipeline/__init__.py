@@ -24,6 +24,7 @@ from .conclusions import (
     write_claims,
     write_report,
 )
+from .excluded import exclude, excluded_hosts, include
 from .gate import Gate, GatePoint, GateRequest, prepare_gate
 from .history import add_to_history, find_changes, import_to_history, read_history, write_history
 from .hosts import Watcher, Where, makespan_on, run_over_hosts, run_points
@@ -88,6 +89,8 @@ __all__ = [
     "documents",
     "earlier",
     "examine",
+    "exclude",
+    "excluded_hosts",
     "explain",
     "export_bundle",
     "fill_prose",
@@ -95,6 +98,7 @@ __all__ = [
     "find_recorded",
     "import_bundle",
     "import_to_history",
+    "include",
     "look_up",
     "make_plan",
     "makespan_on",

@@ -21,7 +21,9 @@ from kvdyno.model.results import Analysis, ClaimLine, Comparison, Earlier, Repor
 from kvdyno.store import RunIndex, RunStore, SweepStore
 
 from .committed import origins
+from .excluded import split
 from .noise import host_noise
+from .reuse import left_out
 
 _COMPARE = "kvdyno report --compare"
 
@@ -34,7 +36,8 @@ def analyse(project: Project, whole: Plan, *, records: Iterable[Record]) -> Anal
     found = list(records)
     run_dirs = {record.run_id: store.run_dir(record) for record in found}
     noise = {host: host_noise(project, host) for host in {r.environment.host_id for r in found}}
-    return analysis.analyse(whole.experiment, whole, found, run_dirs=run_dirs, noise=noise)
+    excluded = left_out(project, whole, beside=found)
+    return analysis.analyse(whole.experiment, whole, found, run_dirs=run_dirs, noise=noise, left_out=excluded)
 
 
 def write_report(
@@ -130,10 +133,16 @@ def summarise(found: Analysis) -> Summary:
 
 
 def compare(project: Project, before: str, after: str) -> Comparison:
-    """Two sets of records, point by point. A set is a sweep's id, an engine's label, or a results folder."""
+    """Two sets of records, point by point. A set is a sweep's id, an engine's label, or a results folder.
+
+    Raises UsageError for a set without records, or with those of excluded hosts alone.
+    """
     from kvdyno import analysis
 
-    return analysis.compare(_record_set(project, before), _record_set(project, after))
+    first, second = _record_set(project, before), _record_set(project, after)
+    excluded = split(project, [*first, *second])[1]
+    counted = (_counted(project, before, first), _counted(project, after, second))
+    return analysis.compare(*counted, left_out=excluded)
 
 
 def earlier(project: Project, name: str, *, records: Iterable[Record]) -> Earlier:
@@ -145,11 +154,12 @@ def earlier(project: Project, name: str, *, records: Iterable[Record]) -> Earlie
 
     mine = list(records)
     own = {record.run_id for record in mine}
-    others = [record for record in _record_set(project, name, labels=False) if record.run_id not in own]
-    compared = analysis.compare(others, mine)
+    every = [record for record in _record_set(project, name, labels=False) if record.run_id not in own]
+    others, excluded = split(project, every)
+    compared = analysis.compare(others, mine, left_out=excluded)
     if not compared.matched:
         raise UsageError(
-            f"{name!r} has no other runs of this report's points",
+            f"{name!r} has no other runs of this report's points" + "".join(f"; {each}" for each in excluded),
             where=_COMPARE,
             remedy="`kvdyno show` lists the records",
         )
@@ -177,6 +187,15 @@ def _record_set(project: Project, name: str, *, labels: bool = True) -> list[Rec
             remedy=f"known: {', '.join(known) or 'none yet; run an experiment first'}",
         )
     return chosen
+
+
+def _counted(project: Project, name: str, records: Sequence[Record]) -> list[Record]:
+    counted, excluded = split(project, records)
+    if not counted:
+        raise UsageError(
+            f"no record of {name!r} counts: {'; '.join(map(str, excluded))}", where="kvdyno compare"
+        )
+    return counted
 
 
 def query(project: Project, sql: str, *, records: Iterable[Record]) -> pd.DataFrame:

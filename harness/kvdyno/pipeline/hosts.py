@@ -25,6 +25,7 @@ from kvdyno.model.sweep import Sweep, sweep_of
 from kvdyno.runner import Frequency, Progress, host_id
 from kvdyno.store import RunStore, SweepStore, deliver, finished, make_folder
 
+from .excluded import counted_records, demand_counted, excluded_nodes, keep_node
 from .planning import Request, make_plan
 from .reuse import SweepSettings, blocks, chosen, complete
 from .submitted import POLL_SECONDS, find_submission, job_name, look
@@ -106,10 +107,12 @@ def run_points(project: Project, sweep_id: str, keys: Sequence[str], *, observer
     """Measure these runs of a submitted sweep on this host, and deliver them: what a job does.
 
     What a host has delivered already is left out, so a job may be started again, or twice. Raises UsageError
-    for a key that the plan lacks; StoreError if runs cannot be delivered, which are then kept and delivered
-    by the next call on this host; and what `sweep` raises.
+    for a key that the plan lacks; HostError if this host is excluded; StoreError if runs cannot be delivered,
+    which are then kept and delivered by the next call on this host; and what `sweep` raises.
     """
     submission = find_submission(project, sweep_id)
+    keep_node(project)
+    demand_counted(project)
     request, how = _request(submission), _settings(submission)
     whole = _part(make_plan(project, request)[1], keys, sweep_id=sweep_id)
     courier = _Courier(project, observer)
@@ -185,6 +188,8 @@ def _submit(
     cluster: Cluster,
 ) -> Sweep:
     """Hand the units to the scheduler, and keep what was asked for where hosts find it."""
+    if where.cluster == "local":  # its jobs run here
+        demand_counted(project)
     hands = _dealt(todo, hosts=where.hosts) if where.cluster == "slurm" else deal(todo, jobs=1)
     sweep_id = new_sweep_id()
     submission = Submission(
@@ -215,6 +220,7 @@ def _submit(
         hosts=where.hosts,
         minutes=max(_minutes(hand) for hand in hands),
         options=where.options,
+        without=excluded_nodes(project),
     )
     return kept
 
@@ -289,7 +295,7 @@ def _submitted_records(
     """What hosts delivered of the plan's points under these settings; `only` of one sweep, if given."""
     sweeps = {each.sweep_id for each in SweepStore(project.sweeps).every() if each.submission}
     cpus = ",".join(map(str, sorted(how.cpus or ())))
-    for record in RunStore(project.runs).records(identities={point.identity for point in whole.points}):
+    for record in counted_records(project, identities={point.identity for point in whole.points}):
         counts = record.sweep_id in sweeps and only in (None, record.sweep_id)
         if counts and record.runner.capped != how.uncapped and cpus in ("", record.runner.cpus):
             yield record

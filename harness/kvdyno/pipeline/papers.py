@@ -159,12 +159,14 @@ def _chapter(project: Project, recorded: Recorded, folder: Path) -> Chapter:
     from kvdyno import report
 
     experiment = recorded.plan.experiment
+    found = analyse(project, recorded.plan, records=recorded.records.values())
+    excluded = [caution.message for caution in found.cautions if caution.kind == "excluded"]
     return report.make_chapter(
-        analyse(project, recorded.plan, records=recorded.records.values()),
+        found,
         experiment,
         folder=folder,
         inside=_FIGURES / experiment.name,
-        notes=recorded.notes,
+        notes=(*recorded.notes, *excluded),
     )
 
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from kvdyno.model.exclusion import LeftOut
 from kvdyno.model.point import Plan, Point, Run
 from kvdyno.model.project import Project
 from kvdyno.model.record import CONCLUSIVE, LASTING_FACTS, Record
 from kvdyno.plan import blocks_of
 from kvdyno.runner import Frequency, Surveyor, host_id
 from kvdyno.store import CorruptRecord, RunStore
+
+from .excluded import counted_records, split
 
 
 @dataclass(frozen=True)
@@ -75,22 +78,31 @@ class Reuse:
 
 def stored(project: Project, whole: Plan, *, uncapped: bool = False) -> Mapping[str, Record]:
     """The records of this plan's runs by run name: on this host or, if it has none, on the latest that has;
-    and on the hosts that shared a sweep with that one.
+    and on the hosts that shared a sweep with that one. Excluded hosts have none (excluded.py).
 
     A block's are those of one host in the latest sweep that measured all of it conclusively. Without such a
     sweep they are each run's latest, but a conclusive one if any. They bear the plan's names,
     whatever they were called when they were measured.
     """
     identities = {identity for point in whole.points for identity in point.identities}
-    fitting = [
-        r for r in RunStore(project.runs).records(identities=identities) if r.runner.capped != uncapped
-    ]
+    fitting = [r for r in counted_records(project, identities=identities) if r.runner.capped != uncapped]
     hosts = [r.environment.host_id for r in fitting]
     latest = max(fitting, key=_age, default=None)
     host = host_id() if host_id() in hosts or latest is None else latest.environment.host_id
     sweeps = {record.sweep_id for record in fitting if record.environment.host_id == host}
     shared = {record.environment.host_id for record in fitting if record.sweep_id in sweeps}
     return chosen(whole, (record for record in fitting if record.environment.host_id in shared))
+
+
+def left_out(project: Project, whole: Plan, *, beside: Collection[Record]) -> tuple[LeftOut, ...]:
+    """The excluded hosts that measured runs of this plan, and how many: confined as those `beside` are, which
+    count, or in any way if none do.
+    """
+    confined = {record.runner.capped for record in beside} or {True, False}
+    identities = {identity for point in whole.points for identity in point.identities}
+    of_run = _by_run(whole, RunStore(project.runs).records(identities=identities))
+    records = (record for found in of_run.values() for record in found)
+    return split(project, (record for record in records if record.runner.capped in confined))[1]
 
 
 def chosen(whole: Plan, records: Iterable[Record]) -> Mapping[str, Record]:
@@ -125,7 +137,7 @@ def look_up(project: Project, whole: Plan, *, how: SweepSettings) -> Reuse:
     identities = {point.identity for point in whole.points}
     fitting = (
         record
-        for record in RunStore(project.runs).records(identities=identities, host_id=now.host_id)
+        for record in counted_records(project, identities=identities, host_id=now.host_id)
         if not now.difference(record)
     )
     candidates = _by_run(whole, fitting)

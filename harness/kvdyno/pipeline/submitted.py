@@ -9,12 +9,15 @@ from dataclasses import dataclass
 
 from kvdyno.cluster import Cluster, Job, choose_cluster
 from kvdyno.errors import HostError, UsageError
+from kvdyno.model.exclusion import LeftOut
 from kvdyno.model.project import Project
 from kvdyno.model.record import CONCLUSIVE, Record
 from kvdyno.model.results import HostOutlier
-from kvdyno.model.submission import Submission
+from kvdyno.model.submission import Submission, key_of
 from kvdyno.model.sweep import Sweep
 from kvdyno.store import RunStore, SweepStore
+
+from .excluded import split
 
 POLL_SECONDS = 2.0
 
@@ -24,7 +27,8 @@ class Status:
     """How far a submitted sweep is: jobs that wait or run, runs stored of `total`, and by which hosts.
 
     `failed` of the stored ones did not end well. `silent`: why the scheduler does not answer; "" if it does.
-    `outliers`: hosts that are slower than the others by their gauges, whatever their runs measured.
+    `outliers`: hosts that are slower than the others by their gauges, whatever their runs measured. Runs of
+    excluded hosts (`left_out`) are in none of these.
     """
 
     sweep: Sweep
@@ -35,6 +39,7 @@ class Status:
     hosts: Mapping[str, int]
     silent: str = ""
     outliers: tuple[HostOutlier, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
 
 
 def status_of(project: Project, sweep_id: str | None = None) -> tuple[Status, ...]:
@@ -99,14 +104,25 @@ def _status(project: Project, submitted: Sweep, jobs: tuple[Job, ...], silent: s
 
     records, _ = RunStore(project.runs).read(identities=submission.prefixes)
     wanted = set(submission.keys)
+    counted, left_out = split(
+        project, (r for r in records if r.sweep_id == submitted.sweep_id and _key(r) in wanted)
+    )
     of_run: dict[str, Record] = {}
-    hosts: Counter[str] = Counter()
-    for record in records:
-        key = f"{record.point.identity[:12]}.r{record.repetition}"
-        if record.sweep_id == submitted.sweep_id and key in wanted:
-            hosts[record.environment.host_id] += 1
-            if record.status in CONCLUSIVE or key not in of_run:
-                of_run[key] = record
-    failed = sum(record.status != "ok" for record in of_run.values())
-    slower = host_outliers(record for record in records if record.sweep_id == submitted.sweep_id)
-    return Status(submitted, jobs, len(wanted), len(of_run), failed, hosts, silent, slower)
+    for record in counted:
+        if record.status in CONCLUSIVE or _key(record) not in of_run:
+            of_run[_key(record)] = record
+    return Status(
+        sweep=submitted,
+        jobs=jobs,
+        total=len(wanted),
+        stored=len(of_run),
+        failed=sum(record.status != "ok" for record in of_run.values()),
+        hosts=Counter(record.environment.host_id for record in counted),
+        silent=silent,
+        outliers=host_outliers(counted),
+        left_out=left_out,
+    )
+
+
+def _key(record: Record) -> str:
+    return key_of(record.point.identity, record.repetition)

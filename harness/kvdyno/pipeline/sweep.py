@@ -20,6 +20,7 @@ from kvdyno.model.sweep import sweep_of
 from kvdyno.runner import Progress, Runner, frequency_set, restore_frequency
 from kvdyno.store import RunStore, SweepStore, make_folder
 
+from .excluded import demand_counted
 from .locking import sweep_lock
 from .planning import demand_memory
 from .reuse import SweepSettings, reusable
@@ -73,9 +74,10 @@ def sweep(
     returns the records that need not be measured again, by run name; without it, those that `reusable` finds.
     Folders and CPUs are checked first. With `wait`, it then begins when other sweeps have ended. Raises
     BusyError if another sweep holds this machine, StoreError if records or reports cannot be written,
-    HostError if the machine lacks what is needed, EngineError if an engine was rebuilt since it was planned,
-    Interrupted on Ctrl-C; what was finished is stored in any case.
+    HostError if the machine is excluded or lacks what is needed, EngineError if an engine was rebuilt since
+    it was planned, Interrupted on Ctrl-C; what was finished is stored in any case.
     """
+    demand_counted(project)
     demand_memory(whole, uncapped=how.uncapped)
     for folder in (project.runs, project.reports):
         make_folder(folder)

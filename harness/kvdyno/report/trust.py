@@ -15,7 +15,7 @@ from .spots import Spot, Spots
 from .summary import point_text
 
 #: Cautions that say how the runs were made, without doubting a number.
-_NOTES: frozenset[CautionKind] = frozenset({"noise", "device", "readahead", "run"})
+_NOTES: frozenset[CautionKind] = frozenset({"noise", "device", "readahead", "excluded", "run"})
 #: Cautions that qualify numbers, those that may turn a verdict first.
 _LIMITS: tuple[CautionKind, ...] = (
     *("missing", "arrivals", "spread", "repetitions", "unsteady", "disturbed", "gauge", "drift", "busy"),

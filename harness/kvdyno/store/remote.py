@@ -21,6 +21,16 @@ from .runs import RECORD, CorruptRecord
 from .syncing import Synced, bring
 
 _RUN_DEPTH = 4  # runs/<point>/<run>/record.json
+_REMEDY = "look at the URL, its credentials and the network; the same command again goes on where it stopped"
+#: What is asked of a file system, in words.
+_CALLS = {
+    "info": "look at",
+    "find": "list",
+    "cat_file": "read",
+    "get_file": "fetch",
+    "makedirs": "make the folder",
+    "put_file": "send",
+}
 
 
 def is_url(source: str) -> bool:
@@ -40,7 +50,7 @@ def fetch(url: str, *, target: Path, sender: str) -> Synced:
     try:
         with there.reported():
             records = there.records()
-            if not records and not there.system.exists(there.path("runs")):
+            if not records and not there.exists("runs"):
                 raise UsageError(f"expected a results folder, found no runs/ in {url}")
             for record in records:
                 found += _fetch_run(there, record, target=target, staging=staging, sender=sender)
@@ -107,11 +117,16 @@ class _Remote:
             self.system, self.root = _opened(url)
         except ImportError as lack:
             raise UsageError(
-                f"expected a package for {url.partition('://')[0]}://, found none: {lack}",
+                f"cannot open {url}: expected a package for {url.partition('://')[0]}://, found none: {lack}",
                 remedy="install it with .venv/bin/pip install",
             ) from lack
         except ValueError as unknown:
-            raise UsageError(f"cannot open {url}: {unknown}") from unknown
+            raise UsageError(
+                f"cannot open {url}: {unknown}",
+                remedy="name a URL of fsspec, such as s3://bucket/results or file:///results",
+            ) from unknown
+        except Exception as failure:
+            raise self._failure("open it", failure) from failure
 
     @contextmanager
     def reported(self) -> Iterator[None]:
@@ -122,15 +137,37 @@ class _Remote:
             raise StoreError(
                 f"cannot read or write {failure.filename or self.url}: {failure.strerror or failure}",
                 where=self.url,
-                remedy="the same command again goes on where it stopped",
+                remedy=_REMEDY,
             ) from failure
+
+    def _ask(self, call: str, *arguments: Any, **named: Any) -> Any:
+        """What a call of the file system returns. Backends raise errors of their own, without a common root;
+        those of the operating system are `reported`, as are those of files here.
+        """
+        try:
+            return getattr(self.system, call)(*arguments, **named)
+        except OSError:
+            raise
+        except Exception as failure:
+            raise self._failure(f"{_CALLS[call]} {arguments[0]}", failure) from failure
+
+    def _failure(self, what: str, failure: Exception) -> StoreError:
+        reason = f"{type(failure).__name__}: {failure}".removesuffix(": ")
+        return StoreError(f"cannot {what}: {reason}", where=self.url, remedy=_REMEDY)
 
     def path(self, relative: str) -> str:
         return f"{self.root}/{relative}"
 
+    def exists(self, folder: str) -> bool:
+        try:
+            self._ask("info", self.path(folder))
+        except FileNotFoundError:
+            return False
+        return True
+
     def files(self, folder: str) -> list[PurePosixPath]:
         """All files below a folder; none if it does not exist. Names that lead out of it are left out."""
-        below = self.system.find(self.path(folder))
+        below = self._ask("find", self.path(folder))
         names = (PurePosixPath(str(each)[len(self.root) :].lstrip("/")) for each in below)
         return sorted(name for name in names if ".." not in name.parts)
 
@@ -139,16 +176,17 @@ class _Remote:
         return [each for each in self.files("runs") if each.name == RECORD and len(each.parts) == _RUN_DEPTH]
 
     def read(self, place: PurePosixPath) -> bytes:
-        return bytes(self.system.cat_file(self.path(str(place))))
+        return bytes(self._ask("cat_file", self.path(str(place))))
 
     def get(self, places: list[PurePosixPath], folder: Path) -> None:
         for place in places:
             (folder / place).parent.mkdir(parents=True, exist_ok=True)
-            self.system.get_file(self.path(str(place)), str(folder / place))
+            self._ask("get_file", self.path(str(place)), str(folder / place))
 
     def put(self, path: Path, place: str) -> None:
-        self.system.makedirs(self.path(place).rpartition("/")[0], exist_ok=True)
-        self.system.put_file(str(path), self.path(place))
+        target = self.path(place)
+        self._ask("makedirs", target.rpartition("/")[0], exist_ok=True)
+        self._ask("put_file", str(path), target)
 
 
 def _opened(url: str) -> tuple[Any, str]:

@@ -9,7 +9,9 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import fsspec
 import pytest
+from fsspec.implementations.local import LocalFileSystem
 
 from kvdyno.store import bring, finished
 
@@ -185,6 +187,73 @@ def test_a_part_that_was_sent_is_no_run_and_sending_goes_on(
     assert measured.kvdyno("sync", "--to", bucket.as_uri(), "--json").json["new"] == 1
     assert here.kvdyno("sync", bucket.as_uri(), "--json").json["new"] == 1
     assert contents(here.runs) == contents(measured.runs)
+
+
+class QuotaError(Exception):
+    """What a backend raises that is no OSError."""
+
+
+class Bucket(LocalFileSystem):
+    """Files behind quota://, of which a test makes some calls fail."""
+
+    protocol = "quota"
+    cachable = False
+
+    @classmethod
+    def _strip_protocol(cls, path: str) -> str:
+        return str(LocalFileSystem._strip_protocol(str(path).removeprefix("quota://")))
+
+
+@pytest.mark.parametrize(
+    ("call", "brought", "sends", "words"),
+    [
+        ("__init__", False, False, "cannot open it"),
+        ("find", False, False, "cannot list"),
+        ("get_file", False, False, "cannot fetch"),
+        ("cat_file", True, False, "cannot read"),
+        ("find", True, True, "cannot list"),
+        ("makedirs", True, True, "cannot make the folder"),
+        ("put_file", True, True, "cannot send"),
+    ],
+)
+def test_a_backends_own_error_names_url_call_and_remedy_and_the_same_command_goes_on(
+    here: Checkout, there: Path, tmp_path: Path, call: str, brought: bool, sends: bool, words: str
+) -> None:
+    fsspec.register_implementation("quota", Bucket, clobber=True)
+    url = f"quota://{tmp_path / 'bucket' if sends else there}"
+    if brought:
+        assert here.kvdyno("sync", str(there)).status == 0
+    arguments = ("--to", url) if sends else (url,)
+
+    def refuse(*_: object, **__: object) -> None:
+        raise QuotaError("403, over quota")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Bucket, call, refuse)
+        failed = here.kvdyno("sync", *arguments)
+    assert failed.status == 7
+    assert failed.err.startswith(f"error: {url}: {words}")
+    assert "QuotaError: 403, over quota" in failed.err
+    assert "remedy: look at the URL, its credentials and the network" in failed.err
+    assert here.kvdyno("sync", *arguments).status == 0
+    assert contents(tmp_path / "bucket" / "runs" if sends else here.runs) == contents(there / "runs")
+
+
+@pytest.mark.parametrize(("failure", "status"), [(QuotaError("403"), 7), (PermissionError("403"), 7)])
+def test_a_folder_that_cannot_be_looked_at_is_not_taken_for_none(
+    here: Checkout, tmp_path: Path, failure: Exception, status: int
+) -> None:
+    fsspec.register_implementation("quota", Bucket, clobber=True)
+
+    def refuse(*_: object, **__: object) -> None:
+        raise failure
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Bucket, "find", lambda *_: [])
+        patch.setattr(Bucket, "info", refuse)
+        failed = here.kvdyno("sync", f"quota://{tmp_path / 'none'}")
+    assert failed.status == status
+    assert "403" in failed.err
 
 
 @pytest.mark.parametrize(

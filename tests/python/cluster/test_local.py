@@ -39,3 +39,23 @@ def test_options_of_a_cluster_need_one(laptop: Site) -> None:
     assert (option.returncode, "--slurm" in option.stderr) == (2, True)
     nothing = laptop.command("cancel", "none")
     assert (nothing.returncode, "no sweep 'none' was submitted" in nothing.stderr) == (2, True)
+
+
+def test_an_excluded_host_takes_no_jobs(laptop: Site) -> None:
+    assert laptop.command(*RUN).returncode == 0
+    (status,) = json.loads(laptop.command("status", "--json").stdout)
+    (host,) = status["hosts"]
+    assert laptop.command("exclude", host, "--because", "slow disk").returncode == 0
+    (status,) = json.loads(laptop.command("status", "--json").stdout)
+    assert (status["stored"], status["hosts"], status["outliers"]) == (0, {}, [])
+    (excluded,) = status["excluded"]
+    assert (excluded["host_id"], excluded["because"], excluded["runs"]) == (host, "slow disk", 2)
+    assert f"excluded: host {host} was excluded on" in laptop.command("status").stdout
+    keys = [f"{r['point']['identity'][:12]}.r{r['repetition']}" for r in laptop.records()]
+    for words in (RUN, ("run-point", "--sweep", status["sweep"], *keys)):
+        refused = laptop.command(*words)
+        assert refused.returncode == 5, refused.stderr
+        assert f"this host {host} was excluded on" in refused.stderr
+    assert len(laptop.records()) == 2
+    assert laptop.command("exclude", host, "--undo").returncode == 0
+    assert json.loads(laptop.command(*RUN).stdout)["reused"] == 2

@@ -97,3 +97,22 @@ def test_a_lost_controller_and_a_cancelled_sweep_leave_nothing_behind(
     wait_for(cluster.ready, "idle hosts")
     assert running_below(site.checkout.root / "results") == []
     assert kept <= {record["run_id"] for record in site.records()}
+
+
+def test_an_excluded_host_gets_no_jobs_and_others_measure_its_share(site: Site) -> None:
+    assert site.command(*RUN, "--json").returncode == 0
+    (status,) = json.loads(site.command("status", "--json").stdout)
+    slow, other = sorted(status["hosts"])
+    made = site.command("exclude", slow, "--because", "slow disk", "--json")
+    (exclusion,) = json.loads(made.stdout)
+    assert exclusion["node"] in site.cluster.names
+    gone = site.checkout.root / "results" / "hosts" / "c0ffee"  # Slurm refuses nodes that it does not have
+    gone.mkdir()
+    (gone / "excluded.json").write_text(json.dumps(exclusion | {"host_id": gone.name, "node": "gone"}))
+    (gone / "node.json").write_text(json.dumps({"host_id": gone.name, "node": "gone"}))
+    again = site.command(*RUN, "--json")
+    assert again.returncode == 0, again.stderr
+    assert json.loads(again.stdout)["measured"] == 2 * (status["hosts"][slow] // 2)
+    assert {host_of(record) for record in site.chosen()} == {other}
+    assert site.command("exclude", exclusion["node"], "--undo").returncode == 0
+    assert json.loads(site.command(*RUN, "--json").stdout)["reused"] == 6
