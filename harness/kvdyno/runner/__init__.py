@@ -2,8 +2,8 @@
 
 `Runner` executes runs; `remove_leftovers` clears what killed ones left; `choose_warden` finds how this
 machine confines processes, `cgroup_root` where; `Surveyor` reads the environment; `frequency_set` holds
-governor and turbo; `take_gauges` and `offered_counters` show a doctor what runs would record. The rest is
-private to this package.
+governor and turbo; `take_gauges` and `offered_counters` show a doctor what runs would record; `take_probe`
+measures disk and memory for a self-test. The rest is private to this package.
 """
 
 from .cage import Warden
@@ -13,6 +13,7 @@ from .gauges import take_gauges
 from .hierarchy import cgroup_root
 from .kernel import offered_counters
 from .loads import LoadSink
+from .probe import take_probe
 from .runner import Runner, remove_leftovers
 from .warden import choose_warden
 from .watch import Progress
@@ -33,4 +34,5 @@ __all__ = [
     "remove_leftovers",
     "restore_frequency",
     "take_gauges",
+    "take_probe",
 ]
