@@ -33,8 +33,8 @@ _EXPERIMENT = "selftest"
 #: The experiment whose engine that does nothing shows what the driver costs.
 _DRIVER, _NOTHING = "driver-overhead", "noop"
 
-#: What each probe is, by its name, and how its value is written.
-_PROBED: Mapping[str, tuple[str, str]] = {
+#: What each gauge is, by its name, and how its value is written.
+_GAUGES: Mapping[str, tuple[str, str]] = {
     "disk.read_4k_p50_us": ("4 KiB reads, one at a time: median", "{:,.0f} us"),
     "disk.read_4k_p99_us": ("99th percentile", "{:,.0f} us"),
     "disk.read_4k_depth16_per_second": ("4 KiB reads, 16 at a time", "{:,.0f} a second"),
@@ -77,13 +77,13 @@ def run(
     rival = _tools_engine(engines, tools)
     environment = parts.demand_quiet(here)
     checks = parts.check_generators(whole.points[0].engine)
-    probes, flaws = parts.probe_host(here)
+    gauges, flaws = parts.gauge_host(here)
     driver = parts.driver_costs(idle, _swept(here, idle, force=force, out=out))
     compared = _tools(here, rival, tools, say=out.print) if rival else ()
     records = _swept(here, whole, force=force, out=out)
     counted = parts.check_histograms(here, records)
     found = parts.measure_noise(
-        here, whole, records=records, environment=environment, probes=probes, driver=driver
+        here, whole, records=records, environment=environment, gauges=gauges, driver=driver
     )
     if json:
         print_json(_document(checks, counted, found, compared, flaws=flaws))
@@ -164,7 +164,7 @@ def _page(
             f"  {check.name}: χ² {check.statistic:.0f} over {check.freedom} cells, p = {check.p:.1g}"
         )
     console.print(f"histograms: {counted.compared:,} numbers read again, {len(counted.different)} differ")
-    _probe_table(found, flaws)
+    _gauge_table(found, flaws)
     _driver_table(found)
     _score_table(scores(found.twins))
     _effect_table(found)
@@ -172,11 +172,11 @@ def _page(
         _agreement_table(compared)
 
 
-def _probe_table(found: HostNoise, flaws: Sequence[str]) -> None:
+def _gauge_table(found: HostNoise, flaws: Sequence[str]) -> None:
     table = Table("this host", "", box=None, title_justify="left")
     table.title = "\nDisk, memory and CPU"
-    for name, (what, form) in _PROBED.items():
-        value = found.probes.get(name)
+    for name, (what, form) in _GAUGES.items():
+        value = found.gauges.get(name)
         table.add_row(what, "not measured" if value is None else form.format(value))
     console.print(table)
     for flaw in flaws:

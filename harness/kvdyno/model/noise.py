@@ -45,9 +45,10 @@ class TwinNoise(Frozen):
 
 class DriverCost(Frozen):
     """CPU time per operation of the driver on the engine that does nothing, all clients together: the median
-    of `runs` runs, with the lowest and the highest.
+    of `runs` runs, with the lowest and the highest. `image` is the id of the image that they ran in, if any.
     """
 
+    image: str | None = None
     workload: str
     threads: int
     runs: int
@@ -59,7 +60,7 @@ class DriverCost(Frozen):
 class HostNoise(Frozen):
     """What a self-test found on one host with one runner.
 
-    `images` maps labels to the ids of the images that they ran in. `probes` are what disk and memory did, None
+    `images` maps labels to the ids of the images that they ran in. `gauges` are what disk and memory did, None
     where that could not be measured. Files of earlier self-tests have neither, and no `driver`.
     """
 
@@ -72,7 +73,7 @@ class HostNoise(Frozen):
     repetitions: int
     facts: Mapping[str, Any]
     images: Mapping[str, str] = Field(default_factory=dict)
-    probes: Mapping[str, float | None] = Field(default_factory=dict)
+    gauges: Mapping[str, float | None] = Field(default_factory=dict)
     driver: tuple[DriverCost, ...] = ()
     twins: tuple[TwinNoise, ...]
 

@@ -18,7 +18,7 @@ from kvdyno.model.noise import DriverCost, HostNoise, TwinNoise
 from kvdyno.model.point import Plan
 from kvdyno.model.project import Project
 from kvdyno.model.record import Environment, Record
-from kvdyno.runner import Surveyor, take_probe
+from kvdyno.runner import Surveyor, take_host_gauges
 from kvdyno.selftest import agreement, generators, histograms, noise, overhead
 from kvdyno.store import RunStore
 
@@ -76,10 +76,10 @@ def check_generators(engine: Engine) -> tuple[generators.Check, ...]:
     return generators.check_generators(engine.binary, image=engine.image)
 
 
-def probe_host(project: Project) -> tuple[Mapping[str, float | None], Sequence[str]]:
-    """What disk and memory do (runner.take_probe), and why some is None. Raises BusyError beside a sweep."""
+def gauge_host(project: Project) -> tuple[Mapping[str, float | None], Sequence[str]]:
+    """What disk and memory do (runner.take_host_gauges), and why some is None. Raises BusyError beside a sweep."""
     with sweep_lock(project):
-        return take_probe(project.data)
+        return take_host_gauges(project.data)
 
 
 def driver_costs(whole: Plan, records: Sequence[Record]) -> tuple[DriverCost, ...]:
@@ -115,10 +115,10 @@ def measure_noise(
     *,
     records: Sequence[Record],
     environment: Environment,
-    probes: Mapping[str, float | None],
+    gauges: Mapping[str, float | None],
     driver: tuple[DriverCost, ...],
 ) -> HostNoise:
-    """What the twins of a plan reveal of this host, stored beside `probes` and `driver` (see store_noise).
+    """What the twins of a plan reveal of this host, stored beside `gauges` and `driver` (see store_noise).
 
     Raises StoreError if it cannot be written, EngineError if no twins ended well.
     """
@@ -143,7 +143,7 @@ def measure_noise(
         repetitions=GROUP,
         facts=environment.facts,
         images={str(p.axes["engine"]): p.engine.image for p in whole.points if p.engine.image},
-        probes=probes,
+        gauges=gauges,
         driver=driver,
         twins=noise.twin_noise(tables.pairs, tables.comparisons, axes=tables.axes),
     )

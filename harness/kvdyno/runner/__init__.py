@@ -2,7 +2,7 @@
 
 `Runner` executes runs; `remove_leftovers` clears what killed ones left; `choose_warden` finds how this
 machine confines processes, `cgroup_root` where; `Surveyor` reads the environment; `frequency_set` holds
-governor and turbo; `take_gauges` and `offered_counters` show a doctor what runs would record; `take_probe`
+governor and turbo; `take_gauges` and `offered_counters` show a doctor what runs would record; `take_host_gauges`
 measures disk and memory for a self-test. The rest is private to this package.
 """
 
@@ -11,9 +11,9 @@ from .environment import Surveyor, host_id, memory_bytes
 from .frequency import Frequency, frequency_set, restore_frequency
 from .gauges import take_gauges
 from .hierarchy import cgroup_root
+from .host_gauges import take_host_gauges
 from .kernel import offered_counters
 from .loads import LoadSink
-from .probe import take_probe
 from .runner import Runner, remove_leftovers
 from .warden import choose_warden
 from .watch import Progress
@@ -34,5 +34,5 @@ __all__ = [
     "remove_leftovers",
     "restore_frequency",
     "take_gauges",
-    "take_probe",
+    "take_host_gauges",
 ]

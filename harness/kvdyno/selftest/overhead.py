@@ -11,16 +11,17 @@ from kvdyno.model.record import Record
 
 
 def driver_costs(records: Sequence[Record]) -> tuple[DriverCost, ...]:
-    """An entry per workload and number of threads, from the measured phase of the runs that ended well."""
-    found: dict[tuple[str, int], list[float]] = {}
+    """An entry per image, workload and number of threads, from the measured phase of runs that ended well."""
+    found: dict[tuple[str | None, str, int], list[float]] = {}
     for record in records:
         phase = record.phase("measure") if record.status == "ok" else None
         cost = phase.metrics.get("cpu.per_operation") if phase else None
         if cost:
-            axes = record.point.axes
-            found.setdefault((str(axes[WORKLOAD]), int(axes[THREADS])), []).append(cost.value)
+            axes, image = record.point.axes, record.runner.details.get("image")
+            found.setdefault((image, str(axes[WORKLOAD]), int(axes[THREADS])), []).append(cost.value)
     return tuple(
         DriverCost(
+            image=image,
             workload=workload,
             threads=threads,
             runs=len(values),
@@ -28,5 +29,5 @@ def driver_costs(records: Sequence[Record]) -> tuple[DriverCost, ...]:
             lowest_ns=min(values),
             highest_ns=max(values),
         )
-        for (workload, threads), values in found.items()
+        for (image, workload, threads), values in found.items()
     )

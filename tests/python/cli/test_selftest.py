@@ -35,7 +35,7 @@ grid: {workload: [c, a], dataset: [256MiB], threads: [1, 2]}
 cap: 2GiB
 phases: {measure: {operations: 64e6}}
 """
-PROBED = {
+GAUGES = {
     *("cpu.loop_ms", "memory.copy_mib_per_second"),
     *("disk.read_4k_p50_us", "disk.read_4k_p99_us", "disk.read_4k_depth16_per_second"),
     *("disk.read_mib_per_second", "disk.write_mib_per_second", "disk.fsync_p50_us", "disk.fsync_p99_us"),
@@ -73,8 +73,8 @@ def _kept(checkout: Checkout) -> dict[str, Any]:
 
 def _checked(found: dict[str, Any]) -> None:
     """What every self-test of these experiments holds, wherever it ran."""
-    assert set(found["probes"]) == PROBED
-    assert found["probes"]["memory.copy_mib_per_second"] > 0
+    assert set(found["gauges"]) == GAUGES
+    assert found["gauges"]["memory.copy_mib_per_second"] > 0
     assert {(cost["workload"], cost["threads"]) for cost in found["driver"]} == {
         *(("c", 1), ("c", 2), ("a", 1), ("a", 2))
     }
@@ -113,6 +113,7 @@ def test_twins_and_the_driver_run_in_containers(
     found = kept["noise-docker.json"]
     assert found["runner"] == "docker"
     assert found["images"] == {"memory": images["memory"], "memory-b": images["memory"]}
+    assert {cost["image"] for cost in found["driver"]} == {images["noop"]}
     _checked(found)
     records = [json.loads(path.read_text()) for path in twins.records()]
     assert {record["runner"]["name"] for record in records} == {"docker"}

@@ -40,7 +40,7 @@ IN_CONTAINERS = FOUND.model_copy(
     update={
         "runner": "docker",
         "images": {"rocksdb": "sha256:12", "rocksdb-b": "sha256:12"},
-        "probes": {"disk.read_4k_p50_us": 90.5, "disk.fsync_p50_us": None},
+        "gauges": {"disk.read_4k_p50_us": 90.5, "disk.fsync_p50_us": None},
         "driver": (
             DriverCost(workload="c", threads=2, runs=3, median_ns=51, lowest_ns=50, highest_ns=57),
         ),
@@ -71,7 +71,7 @@ def test_each_runner_has_a_file(project: Project) -> None:
 
 def test_a_file_from_before_runners_and_probes_is_read(project: Project) -> None:
     document = FOUND.model_dump()
-    for name in ("runner", "images", "probes", "driver"):
+    for name in ("runner", "images", "gauges", "driver"):
         del document[name]
     _path(project).write_text(json.dumps(document))
     assert host_noise(project, HOST, runner="local") == FOUND

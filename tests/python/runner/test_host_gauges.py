@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from kvdyno.runner import take_probe
+from kvdyno.runner import take_host_gauges
 from kvdyno.runner.gauges import Effort
-from kvdyno.runner.probe import memory_copy
+from kvdyno.runner.host_gauges import memory_copy
 
 from .conftest import MIB
 
@@ -34,7 +34,7 @@ def direct(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("direct")
 def test_disk_and_memory_are_measured_and_nothing_stays(tmp_path: Path) -> None:
-    values, flaws = take_probe(tmp_path / "not" / "there", effort=SMALL)
+    values, flaws = take_host_gauges(tmp_path / "not" / "there", effort=SMALL)
     assert flaws == []
     assert set(values) == DISK | {"cpu.loop_ms", "memory.copy_mib_per_second"}
     assert all(value is not None and value > 0 for value in values.values())
@@ -55,7 +55,7 @@ def test_a_disk_that_refuses_leaves_the_reasons(
         return real(path, flags, *rest)
 
     monkeypatch.setattr(os, "open", refuse)
-    values, flaws = take_probe(tmp_path, effort=SMALL)
+    values, flaws = take_host_gauges(tmp_path, effort=SMALL)
     assert {name for name, value in values.items() if value is None} == DISK
     assert values["memory.copy_mib_per_second"]
     assert len(flaws) == 5
@@ -75,7 +75,7 @@ def test_reads_that_fail_half_way_are_a_flaw_of_theirs_alone(
         return real(descriptor, buffers, offset)
 
     monkeypatch.setattr(os, "preadv", fail)
-    values, (flaw,) = take_probe(tmp_path, effort=SMALL)
+    values, (flaw,) = take_host_gauges(tmp_path, effort=SMALL)
     assert "sequential reads cannot be measured: Input/output error" in flaw
     assert {name for name, value in values.items() if value is None} == {"disk.read_mib_per_second"}
 

@@ -27,12 +27,12 @@ _COPY_BYTES = 256 * MIB
 _COPIES = 5
 
 
-def take_probe(data: Path, *, effort: Effort = _EFFORT) -> tuple[dict[str, Gauge], list[str]]:
+def take_host_gauges(data: Path, *, effort: Effort = _EFFORT) -> tuple[dict[str, Gauge], list[str]]:
     """Gauges of a host whose stores will be below `data` (docs/formats.md), and why some are None.
 
     Leaves nothing. Never raises OSError.
     """
-    gauges = Gauges(nearest_existing(data) / owned_name("selftest"), effort=effort)
+    gauges = Gauges(nearest_existing(data) / owned_name("gauges"), effort=effort)
     try:
         values, flaws = gauges.take()
         for names, what, measure in (
