@@ -1,7 +1,7 @@
 """A host's noise: how far twins, two labels of one engine, differ though nothing does.
 
-`kvdyno selftest` measures it, for each runner apart, and leaves results/hosts/<host>/noise.json (of containers:
-noise-docker.json); reports and gates read it.
+`kvdyno selftest` measures it, for each runner apart, and leaves results/hosts/<host>/noise.json (of
+containers: noise-docker.json); reports and gates read it.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ class DriverCost(Frozen):
 class HostNoise(Frozen):
     """What a self-test found on one host with one runner.
 
-    `images` maps labels to the ids of the images that they ran in. `gauges` are what disk and memory did, None
-    where that could not be measured. Files of earlier self-tests have neither, and no `driver`.
+    `images` maps labels to the ids of the images that they ran in. `gauges` are what disk and memory did,
+    None where that could not be measured. Files of earlier self-tests have neither, and no `driver`.
     """
 
     schema_version: str = NOISE_SCHEMA

@@ -1,4 +1,4 @@
-"""What self-tests found on hosts, a file for each runner: results/hosts/<host>/noise.json, noise-docker.json."""
+"""What self-tests found, in each host's folder a file for each runner: noise.json, noise-docker.json."""
 
 from __future__ import annotations
 

@@ -77,13 +77,13 @@ def check_generators(engine: Engine) -> tuple[generators.Check, ...]:
 
 
 def gauge_host(project: Project) -> tuple[Mapping[str, float | None], Sequence[str]]:
-    """What disk and memory do (runner.take_host_gauges), and why some is None. Raises BusyError beside a sweep."""
+    """What disk and memory do, and why some is None: take_host_gauges. Raises BusyError beside a sweep."""
     with sweep_lock(project):
         return take_host_gauges(project.data)
 
 
 def driver_costs(whole: Plan, records: Sequence[Record]) -> tuple[DriverCost, ...]:
-    """What the driver costs by itself, from runs on the engine that does nothing. Raises EngineError without."""
+    """What the driver costs, from runs on the engine that does nothing. Raises EngineError without."""
     found = overhead.driver_costs(records)
     if not found:
         raise EngineError(

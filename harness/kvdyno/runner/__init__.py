@@ -2,8 +2,8 @@
 
 `Runner` executes runs; `remove_leftovers` clears what killed ones left; `choose_warden` finds how this
 machine confines processes, `cgroup_root` where; `Surveyor` reads the environment; `frequency_set` holds
-governor and turbo; `take_gauges` and `offered_counters` show a doctor what runs would record; `take_host_gauges`
-measures disk and memory for a self-test. The rest is private to this package.
+governor and turbo; `take_gauges` and `offered_counters` show a doctor what runs would record;
+`take_host_gauges` measures disk and memory for a self-test. The rest is private to this package.
 """
 
 from .cage import Warden

@@ -1,5 +1,5 @@
-"""What this host's disk and memory do, for a self-test: gauges that are taken for longer, and what runs have no
-time for. A few seconds in all. Files pass by the page cache.
+"""What this host's disk and memory do, for a self-test: gauges that are taken for longer, and what runs have
+no time for. A few seconds in all. Files pass by the page cache.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from pathlib import Path
 
 from kvdyno.host.owner import owned_name
 
-from .disk import nearest_existing
 from .gauges import BLOCK, MIB, Effort, Gauge, Gauges, direct, median_and_p99_us, noted
 
 _EFFORT = Effort(reads=2000, read_seconds=1.0, file_bytes=128 * MIB, write_seconds=2.0)
@@ -30,9 +29,9 @@ _COPIES = 5
 def take_host_gauges(data: Path, *, effort: Effort = _EFFORT) -> tuple[dict[str, Gauge], list[str]]:
     """Gauges of a host whose stores will be below `data` (docs/formats.md), and why some are None.
 
-    Leaves nothing. Never raises OSError.
+    Leaves no file. Never raises OSError.
     """
-    gauges = Gauges(nearest_existing(data) / owned_name("gauges"), effort=effort)
+    gauges = Gauges(data / "work" / owned_name("gauges"), effort=effort)
     try:
         values, flaws = gauges.take()
         for names, what, measure in (

@@ -115,12 +115,12 @@ def check_generators(binary: Path, *, image: str | None = None) -> tuple[Check, 
     return tuple(found)
 
 
-def _draw(driver: _Driver, properties: Mapping[str, object], *, keys: int = KEYS, count: int = DRAWS) -> Draws:
+def _draw(driver: _Driver, properties: Mapping[str, object]) -> Draws:
     """Ask a driver for draws of its mix."""
-    given = {"recordcount": keys, "seed": 1, **_MIX, **properties}
+    given = {"recordcount": KEYS, "seed": 1, **_MIX, **properties}
     pairs = [word for name, value in given.items() for word in ("-p", f"{name}={value}")]
     try:
-        status, answer, complaint = driver.answer(["--draw", str(count), *pairs])
+        status, answer, complaint = driver.answer(["--draw", str(DRAWS), *pairs])
     except (OSError, subprocess.TimeoutExpired) as failure:  # a Docker Engine's refusal is an OSError too
         raise EngineError(
             f"cannot be asked for draws: {failure}", where=driver.where, remedy=driver.remedy
@@ -128,7 +128,7 @@ def _draw(driver: _Driver, properties: Mapping[str, object], *, keys: int = KEYS
     if status != 0:
         last = complaint.strip().splitlines()[-1:] or [f"status {status}"]
         raise EngineError(f"expected draws, found: {last[0]}", where=driver.where, remedy=driver.remedy)
-    return _parse(answer, keys=keys)
+    return _parse(answer, keys=KEYS)
 
 
 def _parse(text: str, *, keys: int) -> Draws:

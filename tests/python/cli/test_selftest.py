@@ -150,9 +150,7 @@ def test_tools_are_none_of_an_images(twins: Checkout, option: list[str], named: 
     assert f"{named}: expected the local runner: images hold no other tools" in " ".join(answer.err.split())
 
 
-def test_a_machine_that_others_use_is_refused(
-    twins: Checkout, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_machine_that_others_use_is_refused(twins: Checkout, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parts, "BUSY_CPUS_MAX", -1.0)
     answer = twins.kvdyno("selftest", "--no-tools")
     assert answer.status == 6

@@ -40,7 +40,7 @@ def test_disk_and_memory_are_measured_and_nothing_stays(tmp_path: Path) -> None:
     assert all(value is not None and value > 0 for value in values.values())
     assert values["disk.read_4k_p50_us"] <= values["disk.read_4k_p99_us"]
     assert values["disk.fsync_p50_us"] <= values["disk.fsync_p99_us"]
-    assert list(tmp_path.iterdir()) == []
+    assert not any(path.is_file() for path in tmp_path.rglob("*"))
 
 
 @pytest.mark.parametrize("code", [errno.EINVAL, errno.ENOSPC])
@@ -49,10 +49,10 @@ def test_a_disk_that_refuses_leaves_the_reasons(
 ) -> None:
     real = os.open
 
-    def refuse(path: Path, flags: int, *rest: int) -> int:
+    def refuse(path: Path, flags: int, *rest: int, **more: int) -> int:
         if flags & os.O_DIRECT:
             raise OSError(code, os.strerror(code), str(path))
-        return real(path, flags, *rest)
+        return real(path, flags, *rest, **more)
 
     monkeypatch.setattr(os, "open", refuse)
     values, flaws = take_host_gauges(tmp_path, effort=SMALL)
@@ -60,7 +60,7 @@ def test_a_disk_that_refuses_leaves_the_reasons(
     assert values["memory.copy_mib_per_second"]
     assert len(flaws) == 5
     assert all(os.strerror(code) in flaw for flaw in flaws)
-    assert list(tmp_path.iterdir()) == []
+    assert not any(path.is_file() for path in tmp_path.rglob("*"))
 
 
 @pytest.mark.usefixtures("direct")

@@ -78,7 +78,7 @@ def test_a_driver_draws_in_its_image(client: DockerClient) -> None:
 @pytest.mark.docker
 def test_an_image_that_is_absent_or_cannot_draw_is_named(client: DockerClient) -> None:
     binary = Path(driver_path("noop"))
-    with pytest.raises(EngineError, match="cannot be asked for draws: .*[Nn]o such image") as caught:
+    with pytest.raises(EngineError, match=r"cannot be asked for draws: .*[Nn]o such image") as caught:
         check_generators(binary, image="sha256:" + "0" * 64)
     assert (caught.value.remedy, f"in sha256:{'0' * 64}" in str(caught.value)) == ("make images", True)
     silent = make_image(client, script="#!/bin/sh\necho no draws here >&2\nexit 7\n")

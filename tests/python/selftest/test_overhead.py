@@ -31,7 +31,9 @@ def _costing(record: Record, nanoseconds: float, *, threads: int, status: str = 
 
 @pytest.fixture
 def record(tmp_path: Path) -> Record:
-    return fake_sweep(Fake(tmp_path, repetitions=1, workloads=("C",), sizes=SIZES[:1], files=False)).records[0]
+    return fake_sweep(Fake(tmp_path, repetitions=1, workloads=("C",), sizes=SIZES[:1], files=False)).records[
+        0
+    ]
 
 
 def test_costs_are_medians_by_workload_and_threads(record: Record) -> None:
