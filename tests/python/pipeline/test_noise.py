@@ -67,7 +67,7 @@ def test_each_runner_has_a_file(project: Project) -> None:
     assert {path.name for path in (project.hosts / HOST).iterdir()} == {"noise.json", "noise-docker.json"}
 
 
-def test_a_file_from_before_runners_and_probes_is_read(project: Project) -> None:
+def test_an_earlier_file_without_the_newer_fields_is_read(project: Project) -> None:
     document = FOUND.model_dump()
     for name in ("runner", "images", "gauges", "driver"):
         del document[name]
