@@ -46,16 +46,16 @@ def analyse(
     records: Sequence[Record],
     *,
     run_dirs: Mapping[str, Path],
-    noise: Mapping[str, HostNoise | None] | None = None,
+    noise: Mapping[tuple[str, str], HostNoise | None] | None = None,
     left_out: Sequence[LeftOut] = (),
 ) -> Analysis:
     """All that a report shows of an experiment.
 
     Records of points outside the plan are ignored; of several records of one run, the last counts. `run_dirs`
     maps a run_id to the folder that holds its series, events and histograms; a file that is missing or
-    damaged becomes a caution. `noise` maps hosts to what their last self-test found. `left_out`: excluded
-    hosts whose runs of the plan are not among the records. Raises StoreError if no record belongs to the
-    plan.
+    damaged becomes a caution. `noise` maps hosts, each with a runner, to what the last self-test found.
+    `left_out`: excluded hosts whose runs of the plan are not among the records. Raises StoreError if no
+    record belongs to the plan.
     """
     wanted = {point.identity: place for place, point in enumerate(plan.points)}
     used = sorted(

@@ -101,39 +101,41 @@ def smallest_effect(noise: TwinNoise, *, repetitions: int) -> float | None:
 
 
 def noise_floors(
-    frame: pd.DataFrame, *, noise: Mapping[str, HostNoise | None], metric: str
+    frame: pd.DataFrame, *, noise: Mapping[tuple[str, str], HostNoise | None], metric: str
 ) -> tuple[NoiseFloor, ...]:
     """Which differences of `metric` the runs of each host can show.
 
-    `frame` is a tidy one; `noise` maps each host to what its last self-test found, None without one.
+    `frame` is a tidy one; `noise` maps each host and runner to what the last self-test found, None without
+    one.
     """
     measured = frame[(frame["metric"] == metric) & (frame["status"] == "ok")]
     repetitions = int(measured.groupby("label")["repetition"].nunique().max()) if len(measured) else 0
     workloads = measured["workload"].dropna().unique() if "workload" in measured else [None]
     floors = []
-    for host, found in noise.items():
+    for (host, runner), found in noise.items():
         effects = {
             str(workload): effect
             for workload in workloads
             if found
             and (effect := worst_effect(found, metric=metric, workload=workload, repetitions=repetitions))
         }
-        floors.append(NoiseFloor(host, found.measured_at if found else "", repetitions, effects))
+        floors.append(NoiseFloor(host, runner, found.measured_at if found else "", repetitions, effects))
     return tuple(floors)
 
 
 def noise_notes(floors: Sequence[NoiseFloor], *, metric: str) -> list[Caution]:
     """What a reader must know of the hosts' noise: which differences of `metric` the runs cannot show."""
-    unknown = [floor.host_id for floor in floors if not floor.measured_at]
     notes = []
-    if unknown:
-        message = f"the noise of host {', '.join(unknown)} is not known: small differences may be its own"
-        notes.append(Caution("noise", message, "kvdyno selftest, on a quiet machine"))
+    unknown = [floor for floor in floors if not floor.measured_at]
+    for command in dict.fromkeys(floor.command for floor in unknown):
+        hosts = ", ".join(floor.place for floor in unknown if floor.command == command)
+        message = f"the noise of host {hosts} is not known: small differences may be its own"
+        notes.append(Caution("noise", message, f"{command}, on a quiet machine"))
     for floor in floors:
         if floor.effects:
             listed = ", ".join(f"{effect:.1%} at {workload}" for workload, effect in floor.effects.items())
             message = (
-                f"differences of {metric} below {listed} cannot be seen on host {floor.host_id} with "
+                f"differences of {metric} below {listed} cannot be seen on host {floor.place} with "
                 f"{floor.repetitions} repetitions (self-test of {floor.measured_at[:10]})"
             )
             notes.append(Caution("noise", message, "more repetitions see smaller differences"))

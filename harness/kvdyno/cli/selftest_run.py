@@ -8,13 +8,16 @@ from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
 
+from rich.console import Console
 from rich.table import Table
 
 from kvdyno import pipeline
 from kvdyno.errors import EngineError, UsageError
-from kvdyno.model.engine import Engine
+from kvdyno.model.engine import Engine, RunnerName
 from kvdyno.model.noise import HostNoise
+from kvdyno.model.point import Plan
 from kvdyno.model.project import Project
+from kvdyno.model.record import Record
 from kvdyno.model.versions import build_remedy
 from kvdyno.model.words import unknown
 from kvdyno.pipeline import selftest as parts
@@ -27,6 +30,21 @@ from .pages.shapes import silent
 from .progress import Forecast, SweepDisplay
 
 _EXPERIMENT = "selftest"
+#: The experiment whose engine that does nothing shows what the driver costs.
+_DRIVER, _NOTHING = "driver-overhead", "noop"
+
+#: What each gauge is, by its name, and how its value is written.
+_GAUGES: Mapping[str, tuple[str, str]] = {
+    "disk.read_4k_p50_us": ("4 KiB reads, one at a time: median", "{:,.0f} us"),
+    "disk.read_4k_p99_us": ("99th percentile", "{:,.0f} us"),
+    "disk.read_4k_depth16_per_second": ("4 KiB reads, 16 at a time", "{:,.0f} a second"),
+    "disk.read_mib_per_second": ("sequential reads", "{:,.0f} MiB/s"),
+    "disk.write_mib_per_second": ("sequential writes", "{:,.0f} MiB/s"),
+    "disk.fsync_p50_us": ("4 KiB written and synced: median", "{:,.0f} us"),
+    "disk.fsync_p99_us": ("99th percentile", "{:,.0f} us"),
+    "memory.copy_mib_per_second": ("memory, copied by one thread", "{:,.0f} MiB/s"),
+    "cpu.loop_ms": ("fixed CPU loop", "{:.2f} ms"),
+}
 
 
 @dataclass(frozen=True)
@@ -43,29 +61,43 @@ class Tools:
     pairs: int
 
 
-def run(here: Project, *, repeat: int | None, tools: Tools, force: bool, json: bool) -> None:
+def run(
+    here: Project, *, runner: RunnerName, repeat: int | None, tools: Tools, force: bool, json: bool
+) -> None:
     """Everything in turn. Raises BusyError on a busy machine, EngineError if a test fails."""
     if repeat is not None and repeat < parts.GROUP:
         raise UsageError(
             f"--repeat: expected {parts.GROUP} or more, which are compared together, found {repeat}"
         )
     out = silent() if json else console
-    environment = parts.demand_quiet(here)
-    engines, whole = pipeline.make_plan(here, pipeline.Request(experiment=_EXPERIMENT, repeat=repeat))
+    twins = pipeline.Request(experiment=_EXPERIMENT, runner=runner, repeat=repeat)
+    alone = pipeline.Request(experiment=_DRIVER, runner=runner, engines=(_NOTHING,))
+    engines, whole = pipeline.make_plan(here, twins)
+    _, idle = pipeline.make_plan(here, alone)
     rival = _tools_engine(engines, tools)
-    checks = parts.check_generators(next(iter(engines.values())).binary)
+    environment = parts.demand_quiet(here)
+    checks = parts.check_generators(whole.points[0].engine)
+    gauges, flaws = parts.gauge_host(here)
+    driver = parts.driver_costs(idle, _swept(here, idle, force=force, out=out))
     compared = _tools(here, rival, tools, say=out.print) if rival else ()
+    records = _swept(here, whole, force=force, out=out)
+    counted = parts.check_histograms(here, records)
+    found = parts.measure_noise(
+        here, whole, records=records, environment=environment, gauges=gauges, driver=driver
+    )
+    if json:
+        print_json(_document(checks, counted, found, compared, flaws=flaws))
+    else:
+        _page(checks, counted, found, compared, flaws=flaws)
+    _demand_sound(checks, counted, found, compared)
+
+
+def _swept(here: Project, whole: Plan, *, force: bool, out: Console) -> tuple[Record, ...]:
+    """The records of a plan: those that are stored, unless `force`, and the rest measured now."""
     how = pipeline.SweepSettings(force=force)
     rest = pipeline.remaining(whole, pipeline.reusable(here, whole, how=how))
     with SweepDisplay(out, Forecast(rest.runs)) as display:
-        swept = pipeline.sweep(here, whole, how=how, observer=display)
-    counted = parts.check_histograms(here, swept.records)
-    found = parts.measure_noise(here, whole, records=swept.records, environment=environment)
-    if json:
-        print_json(_document(checks, counted, found, compared))
-    else:
-        _page(checks, counted, found, compared)
-    _demand_sound(checks, counted, found, compared)
+        return pipeline.sweep(here, whole, how=how, observer=display).records
 
 
 def _tools_engine(engines: Mapping[str, Engine], asked: Tools) -> Engine | None:
@@ -122,6 +154,8 @@ def _page(
     counted: parts.HistogramCheck,
     found: HostNoise,
     compared: Sequence[parts.Agreement],
+    *,
+    flaws: Sequence[str],
 ) -> None:
     failed = [check for check in checks if not check.holds(checks=len(checks))]
     console.print(f"\ngenerators: {len(checks) - len(failed)} of {len(checks)} laws hold")
@@ -130,10 +164,32 @@ def _page(
             f"  {check.name}: χ² {check.statistic:.0f} over {check.freedom} cells, p = {check.p:.1g}"
         )
     console.print(f"histograms: {counted.compared:,} numbers read again, {len(counted.different)} differ")
+    _gauge_table(found, flaws)
+    _driver_table(found)
     _score_table(scores(found.twins))
     _effect_table(found)
     if compared:
         _agreement_table(compared)
+
+
+def _gauge_table(found: HostNoise, flaws: Sequence[str]) -> None:
+    table = Table("this host", "", box=None, title_justify="left")
+    table.title = "\nDisk, memory and CPU"
+    for name, (what, form) in _GAUGES.items():
+        value = found.gauges.get(name)
+        table.add_row(what, "not measured" if value is None else form.format(value))
+    console.print(table)
+    for flaw in flaws:
+        console.print(f"  {flaw}")
+
+
+def _driver_table(found: HostNoise) -> None:
+    table = Table("workload", "threads", "CPU time", "lowest to highest", "n", box=None, title_justify="left")
+    table.title = "\nThe driver itself, per operation on an engine that does nothing"
+    for cost in found.driver:
+        reach = f"{cost.lowest_ns:.0f} to {cost.highest_ns:.0f} ns"
+        table.add_row(cost.workload, str(cost.threads), f"{cost.median_ns:.0f} ns", reach, str(cost.runs))
+    console.print(table)
 
 
 def _score_table(found: Sequence[Score]) -> None:
@@ -172,6 +228,8 @@ def _document(
     counted: parts.HistogramCheck,
     found: HostNoise,
     compared: Sequence[parts.Agreement],
+    *,
+    flaws: Sequence[str],
 ) -> dict[str, object]:
     return {
         "generators": [asdict(check) | {"holds": check.holds(checks=len(checks))} for check in checks],
@@ -181,6 +239,7 @@ def _document(
             for s in scores(found.twins)
         ],
         "noise": found.model_dump(),
+        "flaws": list(flaws),
         "tools": [asdict(row) for row in compared],
     }
 

@@ -16,6 +16,7 @@ import pandas as pd
 
 from .engine import Durability
 from .experiment import AxisValue
+from .noise import selftest_command
 from .record import RunStatus
 
 ClaimVerdict = Literal["supported", "contradicted", "undecided", "not measured"]
@@ -106,16 +107,27 @@ class Caution:
 
 @dataclass(frozen=True)
 class NoiseFloor:
-    """What a host's last self-test lets a report see: by workload the smallest difference of the headline
-    metric, as a share, that so many repetitions would find four times in five.
+    """What a host's last self-test by a runner lets a report see: by workload the smallest difference of the
+    headline metric, as a share, that so many repetitions would find four times in five.
 
-    `measured_at` is "" where the host has no self-test.
+    `measured_at` is "" where the host has no such self-test.
     """
 
     host_id: str
+    runner: str
     measured_at: str
     repetitions: int
     effects: Mapping[str, float]
+
+    @property
+    def place(self) -> str:
+        """Host and runner, in words."""
+        return self.host_id if self.runner == "local" else f"{self.host_id} (runner {self.runner})"
+
+    @property
+    def command(self) -> str:
+        """What measures it."""
+        return selftest_command(self.runner)
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,8 @@ def analyse(project: Project, whole: Plan, *, records: Iterable[Record]) -> Anal
     store = RunStore(project.runs)
     found = list(records)
     run_dirs = {record.run_id: store.run_dir(record) for record in found}
-    noise = {host: host_noise(project, host) for host in {r.environment.host_id for r in found}}
+    places = dict.fromkeys((r.environment.host_id, r.runner.name) for r in found)
+    noise = {(host, runner): host_noise(project, host, runner=runner) for host, runner in places}
     excluded = left_out(project, whole, beside=found)
     return analysis.analyse(whole.experiment, whole, found, run_dirs=run_dirs, noise=noise, left_out=excluded)
 

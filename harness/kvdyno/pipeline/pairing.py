@@ -8,6 +8,7 @@ from dataclasses import replace
 from kvdyno import regress
 from kvdyno.errors import HostError
 from kvdyno.host.build import build_bytes
+from kvdyno.model.engine import RunnerName
 from kvdyno.model.experiment import GateMetric
 from kvdyno.model.metrics import INSTRUCTIONS
 from kvdyno.model.noise import HostNoise
@@ -19,12 +20,16 @@ from .gate import Gate, GatePoint
 
 
 class Pairing:
-    """The pairs so far, point by point, and what they show."""
+    """The pairs so far, point by point, and what they show. `noise` is this host's, by runner."""
 
     def __init__(
-        self, gate: Gate, *, noise: HostNoise | None, instructions: Mapping[str, Pair] | None = None
+        self,
+        gate: Gate,
+        *,
+        noise: Mapping[RunnerName, HostNoise | None],
+        instructions: Mapping[str, Pair] | None = None,
     ) -> None:
-        self.noise = noise
+        self._noise = noise
         self._gate = gate
         self._records: dict[str, Record] = {}
         self._pairs: dict[str, int] = {each.name: 0 for each in gate.points}
@@ -123,18 +128,23 @@ class Pairing:
         return verdicts
 
     def _margin(self, point: GatePoint, gated: GateMetric) -> float:
-        """The margin that was asked for, or this host's noise if that is more; exact metrics have none."""
+        """The margin that was asked for, or this host's noise with the arms' runners if that is more; exact
+        metrics have none.
+        """
         asked = self._gate.spec.margin_of(gated)
         if gated.exact:
             return asked
-        noise = regress.noise_share(
-            self.noise,
-            engine=point.base.engine.name,
-            metric=gated.metric,
-            workload=point.base.axes.get("workload"),
-            loads=self._gate.whole.experiment.loads,
-        )
-        return max(asked, noise or 0.0)
+        shares = [
+            regress.noise_share(
+                self._noise[arm.engine.runner],
+                engine=point.base.engine.name,
+                metric=gated.metric,
+                workload=point.base.axes.get("workload"),
+                loads=self._gate.whole.experiment.loads,
+            )
+            for arm in (point.base, point.head)
+        ]
+        return max(asked, *(share or 0.0 for share in shares))
 
 
 def _verdicts_on_instructions(gate: Gate, instructions: Mapping[str, Pair]) -> Iterator[Verdict]:

@@ -100,6 +100,8 @@ def _worded_for(request: Request) -> Iterator[None]:
         if request.runner != "docker":
             raise
         remedy = f"kvdyno images build --experiment {request.experiment}"
+        if request.engines:
+            remedy += f" --engines {','.join(request.engines)}"
         raise EngineError(error.message, where=error.where, remedy=remedy) from error
 
 

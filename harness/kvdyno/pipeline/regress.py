@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from kvdyno import regress
+from kvdyno.model.engine import RunnerName
 from kvdyno.model.point import Plan
 from kvdyno.model.project import Project
 from kvdyno.model.record import Record
@@ -32,8 +33,8 @@ class GateResult:
     """What a gate found. `pairs` counts all that verdicts rest on, `measured` the runs that were made now.
 
     `stopped` is why it ended: "decided", "budget" or "pairs" (the suite's most). `records` are in the plan's
-    order. `noise_known`: whether a self-test has measured this host's noise. `left_aside` are stored pairs
-    that do not count.
+    order. `noise_unknown`: the arms' runners for which no self-test has measured this host's noise.
+    `left_aside` are stored pairs that do not count.
     """
 
     gate: Gate
@@ -43,7 +44,7 @@ class GateResult:
     measured: int
     seconds: float
     stopped: str
-    noise_known: bool
+    noise_unknown: tuple[RunnerName, ...]
     left_aside: tuple[LeftAside, ...] = ()
 
     @property
@@ -52,6 +53,11 @@ class GateResult:
         made = {f"{record.point.slug}.r{record.repetition}" for record in self.records}
         whole = self.gate.whole
         return replace(whole, runs=tuple(run for run in whole.runs if run.name in made))
+
+    @property
+    def noise_known(self) -> bool:
+        """Whether self-tests have measured this host's noise."""
+        return not self.noise_unknown
 
     @property
     def status(self) -> int:
@@ -75,7 +81,9 @@ def run_gate(
     """
     begun, sweep_id, measured = clock(), new_sweep_id(), 0
     instructions = count_instructions(project, gate)
-    pairing = Pairing(gate, noise=host_noise(project, host_id()), instructions=instructions)
+    runners = dict.fromkeys(point.engine.runner for point in gate.whole.points)
+    noise = {runner: host_noise(project, host_id(), runner=runner) for runner in runners}
+    pairing = Pairing(gate, noise=noise, instructions=instructions)
     stopped = "decided"
     while (point := pairing.next_point()) is not None:
         part = pairing.next_pair(point)
@@ -97,6 +105,6 @@ def run_gate(
         measured=measured,
         seconds=clock() - begun,
         stopped=stopped,
-        noise_known=pairing.noise is not None,
+        noise_unknown=tuple(runner for runner, found in noise.items() if found is None),
         left_aside=left_aside(project, gate.whole, how=how, used=records) if gate.points else (),
     )

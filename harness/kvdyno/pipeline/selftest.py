@@ -1,23 +1,25 @@
-"""The self-test: generators, twins, histograms and other tools, and what they say of this host."""
+"""The self-test: generators, twins, histograms, other tools, disk, memory and the driver's own cost, and what
+they reveal of this host.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import datetime as dt
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from kvdyno.errors import BusyError, EngineError
 from kvdyno.model.engine import Engine
 from kvdyno.model.experiment import Experiment
-from kvdyno.model.noise import HostNoise, TwinNoise
+from kvdyno.model.noise import DriverCost, HostNoise, TwinNoise
 from kvdyno.model.point import Plan
 from kvdyno.model.project import Project
 from kvdyno.model.record import Environment, Record
-from kvdyno.runner import Surveyor
-from kvdyno.selftest import agreement, generators, histograms, noise
+from kvdyno.runner import Surveyor, take_host_gauges
+from kvdyno.selftest import agreement, generators, histograms, noise, overhead
 from kvdyno.store import RunStore
 
 from .locking import sweep_lock
@@ -69,9 +71,27 @@ def demand_quiet(project: Project) -> Environment:
     return environment
 
 
-def check_generators(binary: Path) -> tuple[generators.Check, ...]:
-    """The driver's draws against their laws. Raises EngineError if it cannot be asked."""
-    return generators.check_generators(binary)
+def check_generators(engine: Engine) -> tuple[generators.Check, ...]:
+    """The draws of an engine's driver against their laws. Raises EngineError if it cannot be asked."""
+    return generators.check_generators(engine.binary, image=engine.image)
+
+
+def gauge_host(project: Project) -> tuple[Mapping[str, float | None], Sequence[str]]:
+    """What disk and memory do, and why some is None: take_host_gauges. Raises BusyError beside a sweep."""
+    with sweep_lock(project):
+        return take_host_gauges(project.data)
+
+
+def driver_costs(whole: Plan, records: Sequence[Record]) -> tuple[DriverCost, ...]:
+    """What the driver costs, from runs on the engine that does nothing. Raises EngineError without."""
+    found = overhead.driver_costs(records)
+    if not found:
+        raise EngineError(
+            f"expected runs that end well, found none of {len(records)}",
+            where=whole.experiment.name,
+            remedy="see the failed runs: kvdyno show",
+        )
+    return found
 
 
 def check_histograms(project: Project, records: Sequence[Record]) -> HistogramCheck:
@@ -90,9 +110,15 @@ def check_histograms(project: Project, records: Sequence[Record]) -> HistogramCh
 
 
 def measure_noise(
-    project: Project, whole: Plan, *, records: Sequence[Record], environment: Environment
+    project: Project,
+    whole: Plan,
+    *,
+    records: Sequence[Record],
+    environment: Environment,
+    gauges: Mapping[str, float | None],
+    driver: tuple[DriverCost, ...],
 ) -> HostNoise:
-    """What the twins of a plan say of this host, stored as results/hosts/<host>/noise.json.
+    """What the twins of a plan reveal of this host, stored beside `gauges` and `driver` (see store_noise).
 
     Raises StoreError if it cannot be written, EngineError if no twins ended well.
     """
@@ -110,11 +136,15 @@ def measure_noise(
     tables = twin_tables(ok, twins=_twins(whole.experiment), groups=groups, margin=_MARGIN)
     found = HostNoise(
         host_id=environment.host_id,
+        runner=whole.points[0].engine.runner,
         measured_at=dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         commit=_text(environment.facts.get("kvdyno.commit")),
         profile=whole.experiment.profile.name,
         repetitions=GROUP,
         facts=environment.facts,
+        images={str(p.axes["engine"]): p.engine.image for p in whole.points if p.engine.image},
+        gauges=gauges,
+        driver=driver,
         twins=noise.twin_noise(tables.pairs, tables.comparisons, axes=tables.axes),
     )
     store_noise(project, found)

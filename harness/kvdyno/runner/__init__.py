@@ -2,8 +2,8 @@
 
 `Runner` executes runs; `remove_leftovers` clears what killed ones left; `choose_warden` finds how this
 machine confines processes, `cgroup_root` where; `Surveyor` reads the environment; `frequency_set` holds
-governor and turbo; `take_gauges` and `offered_counters` show a doctor what runs would record. The rest is
-private to this package.
+governor and turbo; `take_gauges` and `offered_counters` show a doctor what runs would record;
+`take_host_gauges` measures disk and memory for a self-test. The rest is private to this package.
 """
 
 from .cage import Warden
@@ -11,6 +11,7 @@ from .environment import Surveyor, host_id, memory_bytes
 from .frequency import Frequency, frequency_set, restore_frequency
 from .gauges import take_gauges
 from .hierarchy import cgroup_root
+from .host_gauges import take_host_gauges
 from .kernel import offered_counters
 from .loads import LoadSink
 from .runner import Runner, remove_leftovers
@@ -33,4 +34,5 @@ __all__ = [
     "remove_leftovers",
     "restore_frequency",
     "take_gauges",
+    "take_host_gauges",
 ]

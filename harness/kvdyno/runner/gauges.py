@@ -16,6 +16,7 @@ import random
 import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from kvdyno.host.owner import owned_name
@@ -25,24 +26,36 @@ from .extents import extents_of
 
 Gauge = float | None
 
-_BLOCK = 4096
-_READS = 64
-_READ_SECONDS_MAX = 0.08
-_FILE_BYTES = 16 << 20
-_WRITE_BYTES = 16 << 20
-_WRITE_CHUNK = 1 << 20
-_WRITE_SECONDS_MAX = 0.1
+BLOCK = 4096
+MIB = 1 << 20
 _LOOP_BUFFER = bytes(range(256)) * 1024
 _LOOP_ROUNDS = 16
 _LOOP_TRIES = 3
-_MIB, _MICROSECONDS, _MILLISECONDS = 1 << 20, 1e6, 1e3
+_MICROSECONDS, _MILLISECONDS = 1e6, 1e3
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How many reads at random places, from a file of which size, and for how long at most; a write has the
+    same size.
+    """
+
+    reads: int
+    read_seconds: float
+    file_bytes: int
+    write_seconds: float
+
+
+#: What a run waits for.
+BRIEF = Effort(reads=64, read_seconds=0.08, file_bytes=16 * MIB, write_seconds=0.1)
 
 
 class Gauges:
     """Measures with files of its own in `folder`, which is made when needed; `remove` takes it away."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, effort: Effort = BRIEF) -> None:
         self._folder = folder
+        self._effort = effort
         self._random = random.Random(0)
 
     def take(self, store: Path | None = None) -> tuple[dict[str, Gauge], list[str]]:
@@ -52,14 +65,14 @@ class Gauges:
         """
         gauges: dict[str, Gauge] = {"cpu.loop_ms": cpu_loop() * _MILLISECONDS}
         flaws: list[str] = []
-        with _noted(flaws, "4 KiB reads"):
+        with noted(flaws, "4 KiB reads"):
             gauges |= {"disk.read_4k_p50_us": None, "disk.read_4k_p99_us": None}
-            gauges |= self._reads("disk", [self._file()])
-        with _noted(flaws, "a sequential write"):
+            gauges |= self._reads("disk", [self.file()])
+        with noted(flaws, "a sequential write"):
             gauges |= {"disk.write_mib_per_second": None}
             gauges |= {"disk.write_mib_per_second": self._write()}
-        if store and any(path.stat().st_size >= _BLOCK for path in files_below(store)):
-            with _noted(flaws, "4 KiB reads of the store"):
+        if store and any(path.stat().st_size >= BLOCK for path in files_below(store)):
+            with noted(flaws, "4 KiB reads of the store"):
                 gauges |= {"store.read_4k_p50_us": None, "store.read_4k_p99_us": None}
                 gauges |= self._reads("store", list(files_below(store)))
         return {name: None if value is None else round(value, 3) for name, value in gauges.items()}, flaws
@@ -68,15 +81,15 @@ class Gauges:
         """Take the files away. Raises HostError."""
         remove_tree(self._folder)
 
-    def _file(self) -> Path:
-        """The file that reads go to: made once, so that all runs of a sweep read the same."""
+    def file(self) -> Path:
+        """The file that reads go to: made once, so that all runs of a sweep read the same. Raises OSError."""
         path = self._folder / "read"
         if not path.exists():
             self._folder.mkdir(parents=True, exist_ok=True)
             new = path.with_suffix(".new")
             try:
-                with _direct(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC) as descriptor:
-                    _write_all(descriptor, _FILE_BYTES, until=float("inf"))
+                with direct(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC) as descriptor:
+                    _write_all(descriptor, self._effort.file_bytes, until=float("inf"))
                 new.rename(path)
             finally:
                 new.unlink(missing_ok=True)
@@ -90,29 +103,27 @@ class Gauges:
         places = [(path, blocks) for path in files for blocks in _blocks_of(path)]
         if not places:
             raise OSError(errno.ENODATA, "no block holds data")
-        chosen = self._random.choices(places, weights=[len(blocks) for _, blocks in places], k=_READS)
+        weights = [len(blocks) for _, blocks in places]
+        chosen = self._random.choices(places, weights=weights, k=self._effort.reads)
         latencies: list[float] = []
-        deadline = time.monotonic() + _READ_SECONDS_MAX
+        deadline = time.monotonic() + self._effort.read_seconds
         for path, blocks in chosen:
-            latencies.append(_timed_read(path, offset=self._random.choice(blocks) * _BLOCK))
+            latencies.append(_timed_read(path, offset=self._random.choice(blocks) * BLOCK))
             if time.monotonic() > deadline:
                 break
-        ordered = sorted(latencies)
-        last = min(len(ordered) - 1, int(0.99 * len(ordered)))
-        return {
-            f"{what}.read_4k_p50_us": statistics.median(ordered) * _MICROSECONDS,
-            f"{what}.read_4k_p99_us": ordered[last] * _MICROSECONDS,
-        }
+        median, tail = median_and_p99_us(latencies)
+        return {f"{what}.read_4k_p50_us": median, f"{what}.read_4k_p99_us": tail}
 
     def _write(self) -> float:
         """MiB per second of one write from begin to end, with what makes it durable."""
         path = self._folder / "write"
         self._folder.mkdir(parents=True, exist_ok=True)
         try:
-            with _direct(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC) as descriptor:
+            with direct(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC) as descriptor:
                 started = time.monotonic()
-                written = _write_all(descriptor, _WRITE_BYTES, until=started + _WRITE_SECONDS_MAX)
-                return written / _MIB / max(time.monotonic() - started, 1e-6)
+                until = started + self._effort.write_seconds
+                written = _write_all(descriptor, self._effort.file_bytes, until=until)
+                return written / MIB / max(time.monotonic() - started, 1e-6)
         finally:
             path.unlink(missing_ok=True)
 
@@ -138,14 +149,21 @@ def cpu_loop(clock: Callable[[], float] = time.perf_counter) -> float:
     return min(tries)
 
 
+def median_and_p99_us(seconds: Sequence[float]) -> tuple[float, float]:
+    """Median and 99th percentile of latencies, in microseconds."""
+    ordered = sorted(seconds)
+    last = min(len(ordered) - 1, int(0.99 * len(ordered)))
+    return statistics.median(ordered) * _MICROSECONDS, ordered[last] * _MICROSECONDS
+
+
 def _blocks_of(path: Path) -> list[range]:
     """Numbers of the whole blocks of a file that are in no hole."""
-    found = (range(-(-each.start // _BLOCK), each.stop // _BLOCK) for each in extents_of(path))
+    found = (range(-(-each.start // BLOCK), each.stop // BLOCK) for each in extents_of(path))
     return [blocks for blocks in found if blocks]
 
 
 @contextlib.contextmanager
-def _noted(flaws: list[str], what: str) -> Iterator[None]:
+def noted(flaws: list[str], what: str) -> Iterator[None]:
     """What the system refuses is a flaw, no failure."""
     try:
         yield
@@ -154,7 +172,8 @@ def _noted(flaws: list[str], what: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _direct(path: Path, flags: int) -> Iterator[int]:
+def direct(path: Path, flags: int) -> Iterator[int]:
+    """A descriptor of a file that is read and written past the page cache."""
     descriptor = os.open(path, flags | os.O_DIRECT | os.O_CLOEXEC, 0o600)
     try:
         yield descriptor
@@ -164,7 +183,7 @@ def _direct(path: Path, flags: int) -> Iterator[int]:
 
 def _timed_read(path: Path, *, offset: int) -> float:
     """Seconds that the disk took for one block. Direct I/O needs aligned memory, as mmap gives."""
-    with _direct(path, os.O_RDONLY) as descriptor, contextlib.closing(mmap.mmap(-1, _BLOCK)) as block:
+    with direct(path, os.O_RDONLY) as descriptor, contextlib.closing(mmap.mmap(-1, BLOCK)) as block:
         started = time.perf_counter()
         os.preadv(descriptor, [block], offset)
         return time.perf_counter() - started
@@ -173,8 +192,8 @@ def _timed_read(path: Path, *, offset: int) -> float:
 def _write_all(descriptor: int, size: int, *, until: float) -> int:
     """Write `size` bytes of noise and make them durable; returns how many were written by the deadline."""
     written = 0
-    with contextlib.closing(mmap.mmap(-1, _WRITE_CHUNK)) as chunk:
-        chunk.write(os.urandom(_WRITE_CHUNK))
+    with contextlib.closing(mmap.mmap(-1, MIB)) as chunk:
+        chunk.write(os.urandom(MIB))
         while written < size:
             written += os.pwritev(descriptor, [chunk], written)
             if time.monotonic() > until:

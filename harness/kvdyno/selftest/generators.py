@@ -1,11 +1,13 @@
 """Do the driver's generators follow the laws that they promise? Pearson's test of counted draws.
 
 The laws are written down here a second time, from their definitions (docs/formats.md, YCSB's for hotspot and
-exponential), so that a mistake in the driver's own formulas shows. The driver itself draws: `--draw`.
+exponential), so that a mistake in the driver's own formulas shows. The driver itself draws: `--draw`, in its
+image where it has one.
 """
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -17,6 +19,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from kvdyno.errors import EngineError
+from kvdyno.model.image import REMEDY
 
 Values = NDArray[np.float64]
 
@@ -55,42 +58,77 @@ class Check:
         return self.p >= ALPHA / checks
 
 
-def check_generators(binary: Path) -> tuple[Check, ...]:
-    """Every law of key choice, and the mix's shares. Raises EngineError if the driver cannot be asked."""
-    found = []
-    for name, law in _laws(KEYS).items():
-        draws = draw(binary, {"requestdistribution": name, "zipfian_const": _THETA, "scattered": "false"})
-        found.append(chi_square(f"keys of {name}", draws.keys, law))
-        if name == "uniform":
-            shares = np.array(list(_OPERATIONS.values()))
-            counts = np.array([draws.operations.get(each, 0) for each in _OPERATIONS])
-            found.append(chi_square("shares of operations", counts, shares))
-    found.append(_scattering(binary))
-    return tuple(found)
+@dataclass(frozen=True)
+class _Driver:
+    """A driver's binary: a file of this machine, or of an image."""
 
+    binary: Path
+    image: str | None
 
-def draw(binary: Path, properties: Mapping[str, object], *, keys: int = KEYS, count: int = DRAWS) -> Draws:
-    """Ask a driver for draws of its mix."""
-    given = {"recordcount": keys, "seed": 1, **_MIX, **properties}
-    pairs = [word for name, value in given.items() for word in ("-p", f"{name}={value}")]
-    where = f"{binary} --draw"
-    try:
+    @property
+    def where(self) -> str:
+        """For messages."""
+        inside = f" in {self.image}" if self.image else ""
+        return f"{self.binary} --draw{inside}"
+
+    @property
+    def remedy(self) -> str:
+        """What makes another."""
+        return REMEDY if self.image else "make build"
+
+    def answer(self, words: Sequence[str]) -> tuple[int, str, str]:
+        """Exit status, and what it prints to stdout and stderr. Raises OSError, TimeoutExpired, HostError."""
+        command = [str(self.binary), *words]
+        if self.image:
+            from kvdyno.host.docker_engine import connect, run_once  # its library takes its time to import
+
+            with contextlib.closing(connect()) as client:
+                found = run_once(client, self.image, command, timeout_seconds=_TIMEOUT_SECONDS)
+            return found.status, found.stdout.decode(), found.stderr.decode(errors="replace")
         done = subprocess.run(
-            [str(binary), "--draw", str(count), *pairs],
+            command,
             capture_output=True,
             text=True,
             timeout=_TIMEOUT_SECONDS,
             stdin=subprocess.DEVNULL,
             check=False,
         )
-    except (OSError, subprocess.TimeoutExpired) as failure:
+        return done.returncode, done.stdout, done.stderr
+
+
+def check_generators(binary: Path, *, image: str | None = None) -> tuple[Check, ...]:
+    """Every law of key choice, and the mix's shares.
+
+    `binary` is a file of this machine, or of the image with that id. Raises EngineError if the driver cannot
+    be asked, HostError if no Docker Engine answers.
+    """
+    driver = _Driver(binary, image)
+    found = []
+    for name, law in _laws(KEYS).items():
+        draws = _draw(driver, {"requestdistribution": name, "zipfian_const": _THETA, "scattered": "false"})
+        found.append(chi_square(f"keys of {name}", draws.keys, law))
+        if name == "uniform":
+            shares = np.array(list(_OPERATIONS.values()))
+            counts = np.array([draws.operations.get(each, 0) for each in _OPERATIONS])
+            found.append(chi_square("shares of operations", counts, shares))
+    found.append(_scattering(driver))
+    return tuple(found)
+
+
+def _draw(driver: _Driver, properties: Mapping[str, object]) -> Draws:
+    """Ask a driver for draws of its mix."""
+    given = {"recordcount": KEYS, "seed": 1, **_MIX, **properties}
+    pairs = [word for name, value in given.items() for word in ("-p", f"{name}={value}")]
+    try:
+        status, answer, complaint = driver.answer(["--draw", str(DRAWS), *pairs])
+    except (OSError, subprocess.TimeoutExpired) as failure:  # a Docker Engine's refusal is an OSError too
         raise EngineError(
-            f"cannot be asked for draws: {failure}", where=where, remedy="make build"
+            f"cannot be asked for draws: {failure}", where=driver.where, remedy=driver.remedy
         ) from failure
-    if done.returncode != 0:
-        said = done.stderr.strip().splitlines()[-1:] or [f"status {done.returncode}"]
-        raise EngineError(f"expected draws, found: {said[0]}", where=where, remedy="make build")
-    return _parse(done.stdout, keys=keys)
+    if status != 0:
+        last = complaint.strip().splitlines()[-1:] or [f"status {status}"]
+        raise EngineError(f"expected draws, found: {last[0]}", where=driver.where, remedy=driver.remedy)
+    return _parse(answer, keys=KEYS)
 
 
 def _parse(text: str, *, keys: int) -> Draws:
@@ -104,11 +142,11 @@ def _parse(text: str, *, keys: int) -> Draws:
     return Draws(operations, counts)
 
 
-def _scattering(binary: Path) -> Check:
+def _scattering(driver: _Driver) -> Check:
     """Scattered draws are the same draws at other places: a permutation keeps the sorted counts."""
     of = {"requestdistribution": "zipfian", "zipfian_const": _THETA}
-    plain = np.sort(draw(binary, {**of, "scattered": "false"}).keys)
-    scattered = np.sort(draw(binary, {**of, "scattered": "true"}).keys)
+    plain = np.sort(_draw(driver, {**of, "scattered": "false"}).keys)
+    scattered = np.sort(_draw(driver, {**of, "scattered": "true"}).keys)
     moved = int(np.abs(plain - scattered).sum())
     return Check("scattering is a permutation", 1.0 if moved == 0 else 0.0, float(moved), 0)
 

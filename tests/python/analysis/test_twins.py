@@ -135,7 +135,7 @@ def _host(*entries: TwinNoise) -> HostNoise:
 def test_reports_say_which_differences_cannot_be_seen(tmp_path: Path) -> None:
     frame = tidy(_twins(tmp_path, repetitions=5))
     host = _host(_entry(sd_log=0.02), _entry(sd_log=0.05, workload="C"))
-    (floor,) = noise_floors(frame, noise={"host-5d2c": host}, metric="throughput")
+    (floor,) = noise_floors(frame, noise={("host-5d2c", "local"): host}, metric="throughput")
     assert floor.repetitions == 5
     assert floor.effects == pytest.approx({"P": 0.034, "C": 0.087}, rel=0.01)
     (note,) = noise_notes([floor], metric="throughput")
@@ -146,11 +146,24 @@ def test_reports_say_which_differences_cannot_be_seen(tmp_path: Path) -> None:
 
 def test_reports_say_that_a_hosts_noise_is_not_known(tmp_path: Path) -> None:
     frame = tidy(_twins(tmp_path, repetitions=2))
-    (floor,) = noise_floors(frame, noise={"host-5d2c": None}, metric="throughput")
+    (floor,) = noise_floors(frame, noise={("host-5d2c", "local"): None}, metric="throughput")
     assert (floor.measured_at, floor.effects) == ("", {})
     (note,) = noise_notes([floor], metric="throughput")
     assert "noise of host host-5d2c is not known" in note.message
-    assert "kvdyno selftest" in note.remedy
+    assert note.remedy == "kvdyno selftest, on a quiet machine"
+
+
+def test_runners_have_noise_of_their_own(tmp_path: Path) -> None:
+    frame = tidy(_twins(tmp_path, repetitions=5))
+    host = _host(_entry(sd_log=0.02), _entry(sd_log=0.05, workload="C"))
+    floors = noise_floors(
+        frame, noise={("host-5d2c", "local"): host, ("host-5d2c", "docker"): None}, metric="throughput"
+    )
+    assert [(floor.runner, bool(floor.effects)) for floor in floors] == [("local", True), ("docker", False)]
+    unknown, known = noise_notes(floors, metric="throughput")
+    assert "the noise of host host-5d2c (runner docker) is not known" in unknown.message
+    assert unknown.remedy == "kvdyno selftest --runner docker, on a quiet machine"
+    assert "cannot be seen on host host-5d2c with 5 repetitions" in known.message
 
 
 def test_tools_that_agree_are_within_the_margin() -> None:

@@ -187,6 +187,19 @@ def test_this_hosts_noise_widens_the_margin(gate: Checkout) -> None:
     assert "kvdyno selftest" not in answer.out
 
 
+def test_noise_in_containers_is_not_that_of_local_runs(gate: Checkout) -> None:
+    folder = gate.root / "results" / "hosts" / host_id()
+    folder.mkdir(parents=True)
+    (folder / "noise-docker.json").write_text("")
+    answer = regress(gate, "paced", "paced:rate=800")
+    assert answer.status == 1, answer.err
+    assert "run `kvdyno selftest` once" in " ".join(answer.out.split())
+    (folder / "noise.json").write_text("")
+    message = refused(regress(gate, "paced", "paced:rate=800"))
+    assert "noise.json: expected JSON, found" in message
+    assert "measure it again: kvdyno selftest" in message
+
+
 def test_a_host_that_changes_ends_the_gate(gate: Checkout, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = itertools.count()
     survey = Surveyor.survey

@@ -13,7 +13,7 @@ import subprocess
 import tarfile
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -89,6 +89,19 @@ def make_image(client: DockerClient, *, name: str = NAME, source: str = "none", 
     return str(client.images.get(image_name(name)).id)
 
 
+def make_driver_image(client: DockerClient, binary: Path, *, engine: str, source: str) -> str:
+    """Import an image of a shell and a driver that is built on this machine; returns its id."""
+    repository, tag = image_name(engine).split(":")
+    changes = [
+        f"LABEL {LABEL_ENGINE}={engine}",
+        f"LABEL {LABEL_SOURCE}={source}",
+        f'ENTRYPOINT ["{driver_path(engine)}"]',
+    ]
+    tree = _archive({**_PROGRAMS, str(binary): driver_path(engine).lstrip("/")}, {"/etc/passwd": ""})
+    client.api.import_image_from_data(tree, repository=repository, tag=tag, changes=changes)
+    return str(client.images.get(image_name(engine)).id)
+
+
 def add_adapter(project: Project, *, name: str = NAME) -> None:
     """The image's sources, by its labels."""
     adapter = project.adapters / name
@@ -102,22 +115,27 @@ def add_adapter(project: Project, *, name: str = NAME) -> None:
 
 
 def _tree(script: str) -> bytes:
+    description = describe(NAME, properties=(*YCSB_PROPERTIES, option("fake", "text", "")))
+    files = {
+        driver_path(NAME): script,
+        "/describe.json": json.dumps(description.model_dump(mode="json", exclude_none=True)),
+        "/outcome.json": json.dumps(_OUTCOME),
+        "/etc/passwd": "",
+    }
+    return _archive(_PROGRAMS, files)
+
+
+def _archive(programs: Mapping[str, str], files: Mapping[str, str]) -> bytes:
+    """A tar of programs of this machine with their libraries, and of files by path."""
     stream = io.BytesIO()
     with tarfile.open(fileobj=stream, mode="w") as tar:
         objects: set[str] = set()
-        for program, place in _PROGRAMS.items():
+        for program, place in programs.items():
             tar.add(os.path.realpath(program), place)
             listed = subprocess.run(["ldd", program], capture_output=True, text=True, check=True)
             objects.update(_OBJECT.findall(listed.stdout))
         for path in sorted(objects):
             tar.add(os.path.realpath(path), path.lstrip("/"))
-        description = describe(NAME, properties=(*YCSB_PROPERTIES, option("fake", "text", "")))
-        files = {
-            driver_path(NAME): script,
-            "/describe.json": json.dumps(description.model_dump(mode="json", exclude_none=True)),
-            "/outcome.json": json.dumps(_OUTCOME),
-            "/etc/passwd": "",
-        }
         for path, text in files.items():
             entry = tarfile.TarInfo(path.lstrip("/"))
             entry.mode, entry.size = 0o755, len(text.encode())

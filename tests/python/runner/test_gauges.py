@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from kvdyno.model.project import Project
 from kvdyno.model.schema import validate
 from kvdyno.runner import gauges as module
 from kvdyno.runner import take_gauges
-from kvdyno.runner.gauges import Gauges, cpu_loop
+from kvdyno.runner.gauges import BRIEF, Gauges, cpu_loop
 
 from .conftest import MIB, Execute
 
@@ -21,10 +22,7 @@ DISK = {"disk.read_4k_p50_us", "disk.read_4k_p99_us", "disk.write_mib_per_second
 STORE = {"store.read_4k_p50_us", "store.read_4k_p99_us"}
 
 
-@pytest.fixture(autouse=True)
-def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_FILE_BYTES", 2 * MIB)
-    monkeypatch.setattr(module, "_WRITE_BYTES", MIB)
+SMALL = replace(BRIEF, file_bytes=2 * MIB)
 
 
 @pytest.fixture
@@ -42,7 +40,7 @@ def test_disk_store_and_cpu_are_measured(tmp_path: Path) -> None:
     (store / "deep").mkdir(parents=True)
     (store / "deep" / "table").write_bytes(bytes(MIB))
     (store / "tiny").write_bytes(b"less than a block")
-    gauges = Gauges(tmp_path / "gauges")
+    gauges = Gauges(tmp_path / "gauges", effort=SMALL)
     values, flaws = gauges.take(store)
     assert flaws == []
     assert set(values) == {"cpu.loop_ms"} | DISK | STORE
@@ -54,7 +52,7 @@ def test_disk_store_and_cpu_are_measured(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("direct")
 def test_the_file_that_is_read_is_made_once(tmp_path: Path) -> None:
-    gauges = Gauges(tmp_path)
+    gauges = Gauges(tmp_path, effort=SMALL)
     gauges.take()
     before = (tmp_path / "read").stat()
     values, _ = gauges.take(tmp_path / "empty")
@@ -77,7 +75,7 @@ def test_what_may_not_be_measured_is_none_with_the_reason(
         return real(path, flags, *rest)
 
     monkeypatch.setattr(os, "open", refuse)
-    values, flaws = Gauges(tmp_path / "gauges").take(store)
+    values, flaws = Gauges(tmp_path / "gauges", effort=SMALL).take(store)
     assert values["cpu.loop_ms"]
     assert {name for name, value in values.items() if value is None} == DISK | STORE
     assert len(flaws) == 3
@@ -92,7 +90,7 @@ def test_a_disk_that_fills_keeps_nothing_half_written(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(module, "_write_all", fill)
-    values, flaws = Gauges(tmp_path / "gauges").take()
+    values, flaws = Gauges(tmp_path / "gauges", effort=SMALL).take()
     assert (values["disk.read_4k_p50_us"], values["disk.write_mib_per_second"]) == (None, None)
     assert len(flaws) == 2
     assert list((tmp_path / "gauges").iterdir()) == []
@@ -106,9 +104,8 @@ def test_the_best_of_three_counts() -> None:
 @pytest.mark.usefixtures("direct")
 def test_slow_disks_are_not_read_for_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     reads: list[int] = []
-    monkeypatch.setattr(module, "_READ_SECONDS_MAX", -1)
     monkeypatch.setattr(module, "_timed_read", lambda path, offset: reads.append(offset) or 0.01)
-    values, _ = Gauges(tmp_path).take()
+    values, _ = Gauges(tmp_path, effort=replace(SMALL, read_seconds=-1)).take()
     assert len(reads) == 1
     assert values["disk.read_4k_p50_us"] == 10_000
 
@@ -151,7 +148,7 @@ def test_a_store_is_read_where_it_holds_data(tmp_path: Path, monkeypatch: pytest
         return 0.001
 
     monkeypatch.setattr(module, "_timed_read", timed)
-    gauges = Gauges(tmp_path / "own")
+    gauges = Gauges(tmp_path / "own", effort=SMALL)
     gauges.take(store)
     gauges.remove()
     of_the_store = [(name, place) for name, place in read if name in ("map", "empty")]

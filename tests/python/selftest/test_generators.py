@@ -6,8 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from docker import DockerClient
+from fakes.containers import make_driver_image, make_image
 
-from kvdyno.errors import EngineError
+from kvdyno.errors import EngineError, HostError
+from kvdyno.model.image import driver_path
 from kvdyno.model.project import Project
 from kvdyno.selftest.generators import check_generators, chi_square
 
@@ -61,3 +64,30 @@ def test_a_driver_that_favours_a_key_fails(tmp_path: Path) -> None:
     first = check_generators(biased)[0]
     assert first.name == "keys of uniform"
     assert not first.holds(checks=10)
+
+
+@pytest.mark.docker
+def test_a_driver_draws_in_its_image(client: DockerClient) -> None:
+    image = make_driver_image(client, _driver(), engine="noop", source="none")
+    checks = check_generators(Path(driver_path("noop")), image=image)
+    assert [check.name for check in checks] == [check.name for check in check_generators(_driver())]
+    assert all(check.holds(checks=len(checks)) for check in checks)
+    assert not client.api.containers(all=True)
+
+
+@pytest.mark.docker
+def test_an_image_that_is_absent_or_cannot_draw_is_named(client: DockerClient) -> None:
+    binary = Path(driver_path("noop"))
+    with pytest.raises(EngineError, match=r"cannot be asked for draws: .*[Nn]o such image") as caught:
+        check_generators(binary, image="sha256:" + "0" * 64)
+    assert (caught.value.remedy, f"in sha256:{'0' * 64}" in str(caught.value)) == ("make images", True)
+    silent = make_image(client, script="#!/bin/sh\necho no draws here >&2\nexit 7\n")
+    with pytest.raises(EngineError, match="expected draws, found: no draws here"):
+        check_generators(Path(driver_path("shelldb")), image=silent)
+    assert not client.api.containers(all=True)
+
+
+def test_an_engine_that_has_gone_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none.sock")
+    with pytest.raises(HostError, match="no Docker Engine answers"):
+        check_generators(Path(driver_path("noop")), image="sha256:0")

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from kvdyno import pipeline
+from kvdyno.model.noise import selftest_command
 from kvdyno.model.units import format_seconds
 from kvdyno.regress import Verdict, changed_first
 
@@ -198,8 +199,9 @@ def _notes(found: pipeline.GateResult) -> Iterator[str]:
     for aside in found.left_aside:
         yield f"{counted(aside.pairs, 'stored pair')} left aside: {aside.why}"
     yield _margins(found)
-    if not found.noise_known:
-        yield "this host's noise is not known: run `kvdyno selftest` once, on a quiet machine"
+    for runner in found.noise_unknown:
+        command = selftest_command(runner)
+        yield f"this host's noise is not known: run `{command}` once, on a quiet machine"
     failures = {each.point: each.failure for each in found.verdicts if each.failure}
     yield from (f"{point}: {failure}" for point, failure in failures.items())
     for each in found.verdicts:
