@@ -95,7 +95,7 @@ TEST_F(DebtTest, BlocksThatWereCachedAreCachedWhenTheyAreRewritten) {
   ExpectAll();
 }
 
-// Of a chunk of which a part was read, that part stays in memory, and no more.
+// The part of a chunk that was read stays in memory, and no more.
 TEST_F(DebtTest, OnlyBlocksThatWereCachedAreCachedWhenTheyAreRewritten) {
   options_.munk_cache_size = options_.row_cache_size = 0;
   options_.block_cache_size = 16 << 20;

@@ -12,8 +12,7 @@ from itertools import accumulate
 
 from .deal import Unit
 
-#: A job's start: the scheduler's, Python's, and making the plan again (results/cluster: a host's four jobs took 15 s
-#: beyond the local runner).
+#: A job's start: the scheduler's, Python's, and making the plan again.
 JOB_SECONDS = 3.5
 #: Slurm queues a failed host's job again after this long.
 REQUEUE_SECONDS = 120.0

@@ -1,8 +1,8 @@
 """`make bench-hosts`: what a cluster costs, on a real Slurm of this machine, in results/cluster/sweeps.csv.
 
-Paced runs, which leave most of the CPUs idle: a few here without Slurm and over one host, many over four, twice.
-`kvdyno plan --hosts` simulates each makespan first. Hosts share this machine's processors, so jobs start slower than
-on hosts of their own.
+Paced runs, which leave most of the CPUs idle: a few here without Slurm and over one host, many over four,
+twice. `kvdyno plan --hosts` simulates each makespan first. Hosts share this machine's processors, so jobs
+start slower than on hosts of their own.
 """
 
 from __future__ import annotations
@@ -91,7 +91,8 @@ def _measure(cluster: TestCluster, folder: Path, runner: str, hosts: int, repeat
     begin = time.monotonic()
     done = _answer(site, "run", *asked, "--uncapped", *chosen)
     seconds = time.monotonic() - begin
-    sweep = Sweep(runner, hosts, done["measured"], seconds, over.get("seconds"), over.get("low"), over.get("high"))
+    simulated = (over.get(key) for key in ("seconds", "low", "high"))
+    sweep = Sweep(runner, hosts, done["measured"], seconds, *simulated)
     print(sweep, flush=True)
     return sweep
 
@@ -124,9 +125,10 @@ def _write(found: Sequence[Sweep]) -> None:
         rows.writerow(["runner", "hosts", "runs", "seconds", "simulated", "low", "high", "overhead"])
         alone = found[0]
         for each in found:
-            told = ("" if value is None else f"{value:.1f}" for value in (each.simulated, each.low, each.high))
+            numbers = (each.seconds, each.simulated, each.low, each.high)
+            told = ("" if value is None else f"{value:.1f}" for value in numbers)
             overhead = each.hosts * each.seconds / each.runs - alone.seconds / alone.runs
-            rows.writerow([each.runner, each.hosts, each.runs, f"{each.seconds:.1f}", *told, f"{overhead:.2f}"])
+            rows.writerow([each.runner, each.hosts, each.runs, *told, f"{overhead:.2f}"])
 
 
 if __name__ == "__main__":
