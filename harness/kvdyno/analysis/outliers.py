@@ -20,7 +20,6 @@ from .judges import NORMAL_RECORDS, OF_THE_HOST, Judge
 
 #: Fewer hosts than this define no normal.
 NORMAL_HOSTS = 5
-_REMEDY = "exclude it (kvdyno exclude HOST --because TEXT) and measure again, or find out why it is slower"
 
 
 def host_outliers(records: Iterable[Record]) -> tuple[HostOutlier, ...]:
@@ -35,8 +34,13 @@ def host_cautions(records: Sequence[Record], *, units: Mapping[str, str]) -> lis
     for outlier in host_outliers(records):
         there = [record for record in records if record.environment.host_id == outlier.host_id]
         points = dict.fromkeys(point_name(label_of(r), axes_of(r), units=units) for r in there)
-        found.append(Caution("gauge", str(outlier), _REMEDY, tuple(points)))
+        found.append(Caution("gauge", str(outlier), _remedy(outlier.host_id), tuple(points)))
     return found
+
+
+def _remedy(host_id: str) -> str:
+    exclude = f"kvdyno exclude {host_id} --because TEXT"
+    return f"leave the host out ({exclude}) and measure again, or find out why it is slower"
 
 
 def excluded_cautions(left_out: Sequence[LeftOut]) -> list[Caution]:

@@ -95,5 +95,5 @@ def test_the_caution_names_the_host_and_its_points(template: Record) -> None:
     (caution,) = host_cautions(on_hosts(template, slow), units={"workload": ""})
     assert "on host host3 a fixed CPU loop took 6 ms" in caution.message
     assert "normal is 5 ms (median of 6 hosts)" in caution.message
-    assert "--slurm exclude=NODE" in caution.remedy
+    assert "kvdyno exclude host3 --because" in caution.remedy
     assert len(caution.points) == 1
