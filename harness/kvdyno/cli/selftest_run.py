@@ -185,7 +185,7 @@ def _gauge_table(found: HostNoise, flaws: Sequence[str]) -> None:
 
 def _driver_table(found: HostNoise) -> None:
     table = Table("workload", "threads", "CPU time", "lowest to highest", "n", box=None, title_justify="left")
-    table.title = "\nThe driver itself, per operation on an engine that does nothing"
+    table.title = "\nThe driver alone, per operation"
     for cost in found.driver:
         reach = f"{cost.lowest_ns:.0f} to {cost.highest_ns:.0f} ns"
         table.add_row(cost.workload, str(cost.threads), f"{cost.median_ns:.0f} ns", reach, str(cost.runs))

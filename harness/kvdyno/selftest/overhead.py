@@ -11,7 +11,7 @@ from kvdyno.model.record import Record
 
 
 def driver_costs(records: Sequence[Record]) -> tuple[DriverCost, ...]:
-    """An entry per image, workload and number of threads, from the measured phase of runs that ended well."""
+    """An entry per workload, threads and image, from the measured phase of runs that ended well."""
     found: dict[tuple[str | None, str, int], list[float]] = {}
     for record in records:
         phase = record.phase("measure") if record.status == "ok" else None
@@ -29,5 +29,5 @@ def driver_costs(records: Sequence[Record]) -> tuple[DriverCost, ...]:
             lowest_ns=min(values),
             highest_ns=max(values),
         )
-        for (image, workload, threads), values in found.items()
+        for (image, workload, threads), values in sorted(found.items(), key=lambda entry: entry[0][1:])
     )

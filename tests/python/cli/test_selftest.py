@@ -96,7 +96,7 @@ def test_noise_disk_memory_and_driver_are_kept_and_shown(twins: Checkout) -> Non
     assert answer.json["noise"] == found
     again = twins.kvdyno("selftest", "--no-tools")
     assert again.status == 0, again.err
-    for said in ("memory, copied by one thread", "4 KiB written and synced", "The driver itself"):
+    for said in ("memory, copied by one thread", "4 KiB written and synced", "The driver alone"):
         assert said in again.out
     report = twins.kvdyno("report", "selftest")
     assert "noise of host" not in report.out + report.err, "it is known now"

@@ -37,8 +37,8 @@ def record(tmp_path: Path) -> Record:
 
 
 def test_costs_are_medians_by_workload_and_threads(record: Record) -> None:
-    ran = [_costing(record, cost, threads=1) for cost in (50.0, 70.0, 52.0)]
-    ran += [_costing(record, 90.0, threads=2), _costing(record, 1e6, threads=2, status="timeout")]
+    ran = [_costing(record, 90.0, threads=2), _costing(record, 1e6, threads=2, status="timeout")]
+    ran += [_costing(record, cost, threads=1) for cost in (50.0, 70.0, 52.0)]
     assert driver_costs(ran) == (
         DriverCost(workload="C", threads=1, runs=3, median_ns=52, lowest_ns=50, highest_ns=70),
         DriverCost(workload="C", threads=2, runs=1, median_ns=90, lowest_ns=90, highest_ns=90),
