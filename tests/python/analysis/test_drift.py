@@ -266,7 +266,7 @@ def test_twins_pair_within_a_stretch(sweep: Sweep) -> None:
     assert set(tables.pairs.groupby("metric").size()) == {11}
 
 
-def test_contrasts_are_of_one_stretch() -> None:
+def test_contrasts_come_from_one_stretch() -> None:
     rows = pd.DataFrame(
         [
             {"sweep_id": "s", "host": "h", "repetition": repetition, "load": repetition, "label": label}
@@ -308,7 +308,7 @@ def test_the_cheapest_is_undecided_while_a_rival_is_on_the_other_side() -> None:
     assert choices(alone, [figure], axes=(), margin=0.05).empty
 
 
-def test_independent_samples_are_of_the_stretch_with_the_most_runs_of_both() -> None:
+def test_independent_samples_come_from_the_stretch_with_the_most_runs_of_both() -> None:
     def runs(*stretch: int) -> pd.DataFrame:
         return pd.DataFrame({"sweep_id": "s", "host": "h", "stretch": stretch, "value": range(len(stretch))})
 
