@@ -13,6 +13,7 @@ RUNFLAGS ?=
 SANITIZERS ?= asan tsan
 JOBS ?= $(shell nproc)
 STRESS ?= all
+HOSTS ?= 2
 STRESSFLAGS ?=
 FUZZ ?= 10000000
 IMAGES ?=
@@ -26,7 +27,7 @@ ITS_ENGINES = --experiment $(EXPERIMENT) $(if $(ENGINES),--engines $(ENGINES))
 KVDYNO := .venv/bin/kvdyno
 PY := .venv/bin/python
 
-.PHONY: help experiment tuning plan test test-cpp test-python lint tidy locks format results paper paper-records simulations sanitize aarch64 bench-driver bench-chunkstore bench-sampling bench-reads bench-hosts bench-gate bench-gate-plan publish-gate stress fuzz \
+.PHONY: help experiment tuning plan test test-cpp test-python lint tidy locks format results paper paper-records simulations sanitize aarch64 bench-driver bench-chunkstore bench-sampling bench-reads cluster bench-hosts bench-gate bench-gate-plan publish-gate stress fuzz \
         engines engines-ready ready-local engines-test images ready-docker harness-image clean-room packages venv build tests-built lock doctor clean distclean
 
 help:  ## List the targets
@@ -138,6 +139,9 @@ bench-gate: build  ## Measure the gate's false alarms and what it finds, in PART
 
 publish-gate: venv  ## Make results/gate/ of what bench-gate measured (STATE="nothing else running")
 	@PYTHONPATH=harness $(PY) -m bench_gate.measure publish --state "$(STATE)"
+
+cluster: build  ## Start a Slurm of HOSTS hosts on this machine, to try sweeps over hosts; until Ctrl-C (needs root)
+	@PYTHONPATH=tests/python $(PY) -m cluster.serve $(HOSTS)
 
 bench-hosts: build  ## Measure what many hosts cost: four hosts of a real Slurm on this machine (nothing else may run)
 	@PYTHONPATH=tests/python $(PY) -m cluster.measure
