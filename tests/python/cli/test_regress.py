@@ -196,7 +196,7 @@ def test_noise_in_containers_is_not_that_of_local_runs(gate: Checkout) -> None:
     assert "run `kvdyno selftest` once" in " ".join(answer.out.split())
     (folder / "noise.json").write_text("")
     message = refused(regress(gate, "paced", "paced:rate=800"))
-    assert "noise.json: expected JSON, found" in message
+    assert "noise.json: expected what a self-test found; expected JSON, found" in message
     assert "measure it again: kvdyno selftest" in message
 
 
