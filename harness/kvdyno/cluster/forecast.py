@@ -12,7 +12,7 @@ from itertools import accumulate
 
 from .deal import Unit
 
-#: A job's start: the scheduler's, Python's, and making the plan again.
+#: A job's start: the scheduler's, Python's, and making the plan again; `make bench-hosts` checks it.
 JOB_SECONDS = 3.5
 #: Slurm queues a failed host's job again after this long.
 REQUEUE_SECONDS = 120.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -113,3 +114,18 @@ def test_a_record_that_cannot_be_read_stops_a_paper_and_is_named(written: Checko
     answer = written.kvdyno("paper", "trial", "--uncapped", "--tex-only", "--results", str(results))
     assert answer.status == 7
     assert str(broken) in answer.err
+
+
+def test_an_excluded_host_is_a_note_of_its_chapter(written: Checkout, tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    shutil.copytree(written.root / "results", results)
+    for path in results.glob("runs/*/*-r2-*/record.json"):
+        record = json.loads(path.read_text())
+        record["environment"]["host_id"] = "b" * 12
+        path.write_text(json.dumps(record))
+    where = ("--results", str(results))
+    assert written.kvdyno("exclude", "bbb", "--because", "slow & noisy", *where).status == 0
+    answer = written.kvdyno("paper", "trial", "--uncapped", "--tex-only", *where)
+    assert answer.status == 0, answer.err
+    text = (results / "papers/trial-quick/paper.tex").read_text()
+    assert r"slow \& noisy; its 4 runs do not count" in text

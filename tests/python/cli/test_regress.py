@@ -10,10 +10,10 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from fakes.noise import make_noise
 from fakes.paced import SUITE, build_paced
 
 from kvdyno import builds
-from kvdyno.model.noise import HostNoise, TwinNoise
 from kvdyno.model.project import Project
 from kvdyno.model.record import Environment
 from kvdyno.runner import Surveyor, host_id
@@ -157,27 +157,7 @@ def test_a_spread_that_hides_the_margin_stays_undecided(shared: Checkout, tmp_pa
 
 
 def test_this_hosts_noise_widens_the_margin(gate: Checkout) -> None:
-    twins = TwinNoise(
-        engine="paced",
-        axes={"workload": "c"},
-        phase="run",
-        metric="throughput",
-        unit="op/s",
-        pairs=9,
-        sd_log=0.2,
-        comparisons=3,
-        covered=3,
-        false_alarms=0,
-    )
-    noise = HostNoise(
-        host_id=host_id(),
-        measured_at="2026-11-23T00:00:00Z",
-        commit=None,
-        profile="quick",
-        repetitions=3,
-        facts={},
-        twins=(twins,),
-    )
+    noise = make_noise("paced", "c", sd_log=0.2, host_id=host_id())
     folder = gate.root / "results" / "hosts" / host_id()
     folder.mkdir(parents=True)
     (folder / "noise.json").write_text(noise.model_dump_json())

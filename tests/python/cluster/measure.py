@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cli.conftest import REPOSITORY, make_checkout
+from cli.conftest import PROFILES, REPOSITORY, make_checkout
 
 from .conftest import Site
 from .slurm import TestCluster, missing, wait_for
@@ -25,15 +25,7 @@ from .slurm import TestCluster, missing, wait_for
 _HOSTS = ("host1", "host2", "host3", "host4")
 _ROWS = REPOSITORY / "results" / "cluster" / "sweeps.csv"
 
-_PROFILES = """\
-quick:
-  scale: 1/64
-  repetitions: 2
-  timeout: 1min
-  phases:
-    warmup: 0s
-    measure: {seconds: 15s}
-"""
+_PROFILES = PROFILES.replace("measure: {operations: 640000}", "measure: {seconds: 15s}")
 _SWEEP = """\
 title: Over hosts
 engines: [memory, noop]
@@ -126,9 +118,9 @@ def _write(found: Sequence[Sweep]) -> None:
         alone = found[0]
         for each in found:
             numbers = (each.seconds, each.simulated, each.low, each.high)
-            told = ("" if value is None else f"{value:.1f}" for value in numbers)
+            cells = ("" if value is None else f"{value:.1f}" for value in numbers)
             overhead = each.hosts * each.seconds / each.runs - alone.seconds / alone.runs
-            rows.writerow([each.runner, each.hosts, each.runs, *told, f"{overhead:.2f}"])
+            rows.writerow([each.runner, each.hosts, each.runs, *cells, f"{overhead:.2f}"])
 
 
 if __name__ == "__main__":

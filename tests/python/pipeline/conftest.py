@@ -1,4 +1,4 @@
-"""A sweep that was submitted to hosts, without a scheduler. Other modules have projects of their own."""
+"""A project of the module's experiment, and a sweep that was submitted to hosts, without a scheduler."""
 
 from __future__ import annotations
 
@@ -31,10 +31,11 @@ repetitions: 2
 
 
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+def project(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """With the experiment `test`: the module's EXPERIMENT, else the one above."""
     monkeypatch.delenv("KVDYNO_BUILD", raising=False)
     monkeypatch.setattr(locking, "machine_places", lambda: (tmp_path / "lock",))
-    project = make_project(tmp_path, experiment=EXPERIMENT)
+    project = make_project(tmp_path, experiment=getattr(request.module, "EXPERIMENT", EXPERIMENT))
     build_fake(project.binaries)
     return project
 

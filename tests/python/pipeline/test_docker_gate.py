@@ -9,11 +9,11 @@ import pytest
 from docker import DockerClient
 from fakes.containers import NAME, add_adapter, make_image
 from fakes.drivers import build_fake
+from fakes.noise import make_noise
 from fakes.projects import make_project
 
 from kvdyno import pipeline
 from kvdyno.errors import UsageError
-from kvdyno.model.noise import HostNoise, TwinNoise
 from kvdyno.model.project import Project
 from kvdyno.pipeline.pairing import Pairing
 
@@ -71,28 +71,7 @@ def test_an_image_that_is_not_here_is_named(project: Project, client: DockerClie
 
 def test_the_margin_is_that_of_twins_in_containers(project: Project, client: DockerClient) -> None:
     gate = _prepared(project, *(make_image(client, source="elsewhere") for _ in range(2)))
-    twins = TwinNoise(
-        engine=NAME,
-        axes={"workload": "a"},
-        phase="measure",
-        metric="throughput",
-        unit="op/s",
-        pairs=9,
-        sd_log=0.2,
-        comparisons=3,
-        covered=3,
-        false_alarms=0,
-    )
-    noise = HostNoise(
-        host_id="host",
-        runner="docker",
-        measured_at="2026-11-25T00:00:00Z",
-        commit=None,
-        profile="quick",
-        repetitions=3,
-        facts={},
-        twins=(twins,),
-    )
+    noise = make_noise(NAME, "a", sd_log=0.2, phase="measure", runner="docker")
     (quiet,), (noisy,) = (Pairing(gate, noise={"docker": each}).verdicts() for each in (None, noise))
     loads = gate.whole.experiment.loads
     assert quiet.judged.margin == 0.05

@@ -6,36 +6,17 @@ import json
 from pathlib import Path
 
 import pytest
+from fakes.noise import make_noise
 from fakes_records import SIZES, Fake, Sweep, fake_sweep
 
 from kvdyno import pipeline
 from kvdyno.errors import StoreError
-from kvdyno.model.noise import DriverCost, HostNoise, TwinNoise
+from kvdyno.model.noise import DriverCost
 from kvdyno.model.project import Project
 from kvdyno.pipeline.noise import host_noise, store_noise
 
 HOST = "host-5d2c"
-TWINS = TwinNoise(
-    engine="rocksdb",
-    axes={"workload": "A"},
-    phase="run",
-    metric="throughput",
-    unit="op/s",
-    pairs=9,
-    sd_log=0.05,
-    comparisons=3,
-    covered=3,
-    false_alarms=0,
-)
-FOUND = HostNoise(
-    host_id=HOST,
-    measured_at="2026-11-25T08:00:00Z",
-    commit=None,
-    profile="quick",
-    repetitions=3,
-    facts={"os.kernel": "6.1"},
-    twins=(TWINS,),
-)
+FOUND = make_noise("rocksdb", "A", sd_log=0.05, host_id=HOST, facts={"os.kernel": "6.1"})
 IN_CONTAINERS = FOUND.model_copy(
     update={
         "runner": "docker",

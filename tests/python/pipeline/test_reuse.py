@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
-from fakes.drivers import build_fake
-from fakes.projects import make_project
 
 from kvdyno import pipeline
 from kvdyno.errors import Interrupted
 from kvdyno.model.point import Plan
 from kvdyno.model.project import Project
-from kvdyno.pipeline import locking
 from kvdyno.pipeline.reuse import blocks, complete
 from kvdyno.store import RunStore
 
@@ -30,15 +26,6 @@ cap: 2GiB
 repetitions: 3
 loads: 2
 """
-
-
-@pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
-    monkeypatch.delenv("KVDYNO_BUILD", raising=False)
-    monkeypatch.setattr(locking, "machine_places", lambda: (tmp_path / "lock",))
-    project = make_project(tmp_path, experiment=EXPERIMENT)
-    build_fake(project.binaries)
-    return project
 
 
 def planned(project: Project, text: str = EXPERIMENT) -> Plan:

@@ -12,8 +12,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
-from fakes.drivers import build_fake
-from fakes.projects import make_project
 
 from kvdyno import pipeline
 from kvdyno.errors import BusyError, EngineError, HostError, Interrupted, StoreError, UsageError
@@ -67,15 +65,6 @@ class Diary:
         self.said.append(f"{record.point.slug}: {record.status}")
         if sum(line.endswith("ok") for line in self.said) > self.stop_after:
             raise KeyboardInterrupt
-
-
-@pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
-    monkeypatch.delenv("KVDYNO_BUILD", raising=False)
-    monkeypatch.setattr(locking, "machine_places", lambda: (tmp_path / "lock",))
-    project = make_project(tmp_path, experiment=EXPERIMENT)
-    build_fake(project.binaries)
-    return project
 
 
 @pytest.fixture

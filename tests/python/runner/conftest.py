@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import os
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -27,6 +28,17 @@ from kvdyno.runner import Runner, choose_warden
 
 MIB = 1 << 20
 FAKE_DRIVER = Path(__file__).with_name("fake_driver.py")
+
+
+@pytest.fixture
+def direct(tmp_path: Path) -> None:
+    """Skips where the file system takes no direct I/O: a tmpfs of an older kernel has no disk to measure."""
+    path = tmp_path / "direct"
+    try:
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_DIRECT))
+    except OSError as refusal:
+        pytest.skip(f"{path}: no direct I/O ({refusal.strerror})")
+    path.unlink()
 
 
 @dataclass

@@ -25,15 +25,6 @@ STORE = {"store.read_4k_p50_us", "store.read_4k_p99_us"}
 SMALL = replace(BRIEF, file_bytes=2 * MIB)
 
 
-@pytest.fixture
-def direct(tmp_path: Path) -> None:
-    """Skips where the file system takes no direct I/O."""
-    try:
-        os.close(os.open(tmp_path / "direct", os.O_WRONLY | os.O_CREAT | os.O_DIRECT))
-    except OSError:
-        pytest.skip("no direct I/O here")
-
-
 @pytest.mark.usefixtures("direct")
 def test_disk_store_and_cpu_are_measured(tmp_path: Path) -> None:
     store = tmp_path / "store"

@@ -22,16 +22,6 @@ DISK = {
 }
 
 
-@pytest.fixture
-def direct(tmp_path: Path) -> None:
-    """Skips where the file system takes no direct I/O."""
-    try:
-        os.close(os.open(tmp_path / "direct", os.O_WRONLY | os.O_CREAT | os.O_DIRECT))
-    except OSError:
-        pytest.skip("no direct I/O here")
-    (tmp_path / "direct").unlink()
-
-
 @pytest.mark.usefixtures("direct")
 def test_disk_and_memory_are_measured_and_nothing_stays(tmp_path: Path) -> None:
     values, flaws = take_host_gauges(tmp_path / "not" / "there", effort=SMALL)
