@@ -195,6 +195,8 @@ def exclude(
         _show_included(pipeline.include(here, host), json=json)
     elif host is not None:
         _show_excluded([pipeline.exclude(here, host, because=because or "")], json=json)
+        if silent := pipeline.keep_jobs_off(here):
+            error_console.print(f"note: jobs that wait may start there: {harmless(silent)}", soft_wrap=True)
     else:
         _show_excluded(list(pipeline.excluded_hosts(here).values()), json=json)
 

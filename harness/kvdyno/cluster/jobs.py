@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -59,12 +60,15 @@ class Cluster(Protocol):
     def cancel(self, name: str) -> None:
         """End the jobs that wait or run; they put their hosts back. Raises HostError."""
 
+    def keep_off(self, name: str, nodes: Sequence[str]) -> None:
+        """Let the jobs that wait start on no node of these either. Raises HostError."""
+
 
 def choose_cluster(name: ClusterName) -> Cluster:
     """Raises HostError where there is no Slurm."""
     if name == "local":
         return ThisMachine()
-    for program in ("sbatch", "squeue", "scancel", "sinfo", "srun"):
+    for program in ("sbatch", "squeue", "scancel", "scontrol", "sinfo", "srun"):
         if shutil.which(program) is None:
             raise HostError(
                 f"no {program} here",
@@ -157,6 +161,17 @@ class Slurm:
         """See Cluster."""
         _answer("scancel", "--name", name)
 
+    def keep_off(self, name: str, nodes: Sequence[str]) -> None:
+        """See Cluster."""
+        waiting = _answer("squeue", "-h", "-t", "pending", "--name", name, "-o", "%i|%x").splitlines()
+        for line in waiting if nodes else ():
+            jobs, _, before = line.strip().partition("|")
+            options = _leaving_out({} if before in ("", "(null)") else {"exclude": before}, nodes)
+            if "exclude" in options:
+                # 7_[3-8%2]: tasks 3 to 8, two at a time. scontrol takes it without the limit.
+                tasks = re.sub(r"%\d+", "", jobs)
+                _answer("scontrol", "update", f"JobId={tasks}", f"ExcNodeList={options['exclude']}")
+
 
 class ThisMachine:
     """Jobs as processes of this machine, by submitit's local executor: the laptop's cluster."""
@@ -194,6 +209,9 @@ class ThisMachine:
                 os.kill(pid, signal.SIGTERM)
         while list(_controllers(name)):
             time.sleep(0.1)
+
+    def keep_off(self, name: str, nodes: Sequence[str]) -> None:
+        """See Cluster. They can only start here: `run-point` refuses."""
 
 
 def _controllers(name: str) -> list[int]:

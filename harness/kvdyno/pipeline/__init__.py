@@ -39,7 +39,7 @@ from .reuse import Reuse, SweepSettings, corrupt, look_up, remaining, reusable, 
 from .search import search, write_search
 from .search_bench import SearchRequest
 from .study import StudyRequest, measure_study, write_study
-from .submitted import Status, cancel, status_of
+from .submitted import Status, cancel, keep_jobs_off, status_of
 from .sweep import Observer, SweepResult, new_sweep_id, sweep
 from .weighted_records import write_records
 from .why import SECONDS_A_POINT, Reason, explain
@@ -99,6 +99,7 @@ __all__ = [
     "import_bundle",
     "import_to_history",
     "include",
+    "keep_jobs_off",
     "look_up",
     "make_plan",
     "makespan_on",

@@ -28,7 +28,7 @@ from kvdyno.store import RunStore, SweepStore, deliver, finished, make_folder
 from .excluded import counted_records, demand_counted, excluded_nodes, keep_node
 from .planning import Request, make_plan
 from .reuse import SweepSettings, blocks, chosen, complete
-from .submitted import POLL_SECONDS, find_submission, job_name, look
+from .submitted import POLL_SECONDS, find_submission, job_name, keep_jobs_off, look
 from .sweep import Observer, SweepResult, new_sweep_id, sweep
 
 #: Jobs for each host, so that one that is slow or fails holds up a part of its share.
@@ -112,7 +112,11 @@ def run_points(project: Project, sweep_id: str, keys: Sequence[str], *, observer
     """
     submission = find_submission(project, sweep_id)
     keep_node(project)
-    demand_counted(project)
+    try:
+        demand_counted(project)
+    except HostError:
+        keep_jobs_off(project)
+        raise
     request, how = _request(submission), _settings(submission)
     whole = _part(make_plan(project, request)[1], keys, sweep_id=sweep_id)
     courier = _Courier(project, observer)

@@ -17,7 +17,7 @@ from kvdyno.model.submission import Submission, key_of
 from kvdyno.model.sweep import Sweep
 from kvdyno.store import RunStore, SweepStore
 
-from .excluded import split
+from .excluded import excluded_nodes, split
 
 POLL_SECONDS = 2.0
 
@@ -72,6 +72,21 @@ def cancel(project: Project, sweep_id: str | None = None) -> tuple[str, ...]:
             time.sleep(POLL_SECONDS / 4)
         ended.append(each.sweep_id)
     return tuple(ended)
+
+
+def keep_jobs_off(project: Project) -> str:
+    """Keep the jobs that wait off excluded hosts; returns why that could not be done, "" if it was.
+
+    Else a host that refuses each job at once would take all that wait.
+    """
+    nodes = excluded_nodes(project)
+    try:
+        for each in SweepStore(project.sweeps).every():
+            if each.submission and nodes:
+                choose_cluster(each.submission.cluster).keep_off(job_name(each.sweep_id), nodes)
+    except HostError as silent:
+        return silent.message
+    return ""
 
 
 def look(submitted: Sweep, cluster: Cluster | None = None) -> tuple[tuple[Job, ...], str]:

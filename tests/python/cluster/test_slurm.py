@@ -99,6 +99,22 @@ def test_a_lost_controller_and_a_cancelled_sweep_leave_nothing_behind(
     assert kept <= {record["run_id"] for record in site.records()}
 
 
+def test_jobs_that_wait_are_kept_off_a_host_that_is_excluded_meanwhile(site: Site) -> None:
+    many = (*RUN, "--repeat", "12", "--json")
+    command = site.start(*many)
+    wait_for(lambda: len(site.records()) >= 1, "a record")
+    slow = host_of(site.records()[0])
+    assert site.command("exclude", slow, "--because", "slow disk").stderr == ""
+    command.communicate(timeout=300)
+    assert command.returncode == 5, "runs that do not count are named"
+    jobs = site.checkout.root / "results" / "jobs"
+    refused = [path for path in jobs.glob("*.err") if "was excluded" in path.read_text()]
+    assert len(refused) <= 1, "only one that had just started"
+    again = site.command(*many)
+    assert again.returncode == 0, again.stderr
+    assert slow not in {host_of(record) for record in site.chosen()}
+
+
 def test_an_excluded_host_gets_no_jobs_and_others_measure_its_share(site: Site) -> None:
     assert site.command(*RUN, "--json").returncode == 0
     (status,) = json.loads(site.command("status", "--json").stdout)

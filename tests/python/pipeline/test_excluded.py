@@ -11,7 +11,7 @@ from kvdyno import pipeline
 from kvdyno.errors import HostError, StoreError, UsageError
 from kvdyno.model.point import Plan
 from kvdyno.model.project import Project
-from kvdyno.pipeline.excluded import excluded_nodes
+from kvdyno.pipeline.excluded import excluded_nodes, keep_node
 from kvdyno.runner import host_id
 from kvdyno.store import RunStore
 
@@ -205,3 +205,15 @@ def test_a_damaged_file_stops_what_would_count_the_host_and_can_be_undone(
     assert (damaged.value.where, damaged.value.remedy) == (str(path), f"kvdyno exclude {OTHER} --undo")
     pipeline.include(shared, OTHER)
     assert hosts_of(shared, whole)[OTHER] == 4
+
+
+def test_a_scheduler_that_cannot_be_asked_is_named_once_a_node_is_to_be_left_out(
+    project: Project, whole: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del whole  # kept as submitted to Slurm
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setenv("SLURMD_NODENAME", "node7")
+    assert pipeline.keep_jobs_off(project) == ""
+    keep_node(project)
+    pipeline.exclude(project, host_id(), because="slow disk")
+    assert pipeline.keep_jobs_off(project) == "no sbatch here"
