@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
+import json
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -97,7 +98,7 @@ class Simulation:
     def __call__(self, project: Project, whole: Plan, **_how: Any) -> SweepResult:
         """As `sweep`. Raises Interrupted once `stop_after` runs were measured."""
         self.sweeps += 1
-        block = "|".join(sorted({run.point.identity for run in whole.runs}))
+        block = "|".join(sorted({_signature(run) for run in whole.runs}))
         found = []
         for order, run in enumerate(whole.runs, 1):
             key = f"{block} {run.point.identity} {run.repetition}"
@@ -115,7 +116,7 @@ class Simulation:
         begun = dt.datetime(2026, 1, 1, tzinfo=dt.UTC) + dt.timedelta(seconds=10 * length * order)
         mark = zlib.crc32(sweep.encode()) % 10**8
         rate = self.surface(run.point.properties, str(run.point.axes[WORKLOAD]))
-        seed = [order, run.repetition, mark, int(run.point.identity[:12], 16)]
+        seed = [order, run.repetition, mark, zlib.crc32(_signature(run).encode())]
         rng = np.random.default_rng(seed)
         if rate is not None:
             rate *= float(np.exp(rng.normal(0, self.noise / length**0.5)))
@@ -135,6 +136,14 @@ class Simulation:
             failure=Failure(reason="killed by the kernel at the cap") if rate is None else None,
             outcome=None if rate is None else _outcome(run, rate),
         )
+
+
+def _signature(run: Run) -> str:
+    """What a run is about. Identities hold the fake driver's bytes too, among them the checkout's path, and
+    noise must be the same everywhere.
+    """
+    axes = {name: str(value) for name, value in run.point.axes.items()}
+    return json.dumps([axes, dict(run.point.properties)], sort_keys=True)
 
 
 def _recorded(run: Run) -> RecordedPoint:
