@@ -16,8 +16,8 @@ class DiskShard final : public Shard {
         file_(std::move(file)),
         entries_(writer->entries_),
         summaries_(std::move(writer->summaries_)),
-        structure_(kind_.build(summaries_)) {
-    for (const Entry& page : summaries_) mass_ += page.weight;
+        structure_(kind_.build(summaries_, writer->mass_, std::pmr::get_default_resource())) {
+    mass_ = writer->mass_;
     tombstones_ = std::move(writer->tombstones_);
     tombstones_.MakeFilter(writer->false_positives_);
   }
@@ -210,6 +210,7 @@ Status DiskShardWriter::Write(const void* data, size_t bytes) {
 Status DiskShardWriter::Finish(std::shared_ptr<Shard>* shard) {
   shard->reset();
   if (entries_ == 0) return Status::Ok();
+  for (const Entry& page : summaries_) mass_ += page.weight;
   Status status = WritePages();
   const auto footer = std::make_unique<Footer>();
   footer->magic = Footer::kMagic;

@@ -48,6 +48,7 @@ class DiskShardWriter {
   std::unique_ptr<kvdyno::WritableFile> file_;
   std::vector<Page> pages_;  // not written yet
   uint64_t entries_ = 0;
+  double mass_ = 0;
   std::vector<Entry>
       summaries_;  // of all pages: the first pair, and as weight what the page counts
   Tombstones tombstones_;

@@ -109,7 +109,8 @@ Statistics DynamicIndex::statistics() const {
   const std::shared_ptr<const Version> version = Current();
   Statistics statistics;
   statistics.records = live_.load(std::memory_order_relaxed);
-  statistics.bytes = version->active->bytes() + (version->frozen ? version->frozen->bytes() : 0);
+  statistics.bytes =
+      version->active->bytes() + (version->frozen ? version->frozen->bytes() : 0) + arena_.kept();
   statistics.buffered = version->active->size() + (version->frozen ? version->frozen->size() : 0);
   statistics.levels = version->levels.size();
   for (const Level& level : version->levels) {
@@ -219,7 +220,7 @@ Status DynamicIndex::FindInShards(const Levels& levels, uint64_t key, uint64_t v
   // A tombstone hides what is older, so the newest come first. Tags hide nothing: then the largest shards in memory
   // come first, which are the likeliest.
   const bool newest_first = options_.deletes == Deletes::kTombstones || scratch_;
-  const uint64_t hash = PairHash(key, value);
+  const Probes probes(key, value);
   std::vector<std::span<const Entry>> near;
   for (size_t i = 0; i < levels.size(); ++i) {
     const size_t at = newest_first ? i : levels.size() - 1 - i;
@@ -234,7 +235,7 @@ Status DynamicIndex::FindInShards(const Levels& levels, uint64_t key, uint64_t v
         *place = {nullptr, 0, level[j].get(), *found, at};
         return Status::Ok();
       }
-      if (level[j]->HasTombstone(key, value, hash)) return Status::NotFound();
+      if (level[j]->HasTombstone(key, value, probes)) return Status::NotFound();
     }
   }
   return Status::NotFound();

@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "index/arena.h"
 #include "index/snapshot.h"
 #include "kvdyno/base/mutex.h"
 #include "sampling/index.h"
@@ -68,6 +69,7 @@ class DynamicIndex final : public Index {
   void Work();
 
   const Options options_;
+  Arena arena_{0.25};  // for shards, which every version and query lets go of before
   const std::shared_ptr<Scratch> scratch_;  // null: all levels are in memory
   std::atomic<bool> over_cap_{false};
   // The writer's own way to the active buffer, which the current version owns.

@@ -16,6 +16,16 @@ inline uint64_t PairHash(uint64_t key, uint64_t value) {
   return kvdyno::Mix(kvdyno::Mix(key) + value);
 }
 
+// What a pair asks every filter: by double hashing (Kirsch and Mitzenmacher 2006).
+struct Probes {
+  explicit Probes(uint64_t pair_hash) : first(pair_hash), step(kvdyno::Mix(pair_hash) | 1) {}
+  Probes(uint64_t key, uint64_t value) : Probes(PairHash(key, value)) {}
+  Probes() = default;
+
+  uint64_t first;
+  uint64_t step;
+};
+
 class Filter {
  public:
   // Without bits: everything may be in it.
@@ -30,30 +40,34 @@ class Filter {
     words_.resize(static_cast<size_t>(bits / 64) + 1);
   }
 
-  void Add(uint64_t hash) {
-    const auto set = [this](uint64_t bit) {
+  void Add(Probes probes) {
+    if (words_.empty()) return;
+    for (int i = 0; i < probes_; ++i, probes.first += probes.step) {
+      const uint64_t bit = BitOf(probes.first);
       words_[bit / 64] |= uint64_t{1} << bit % 64;
-      return true;
-    };
-    if (!words_.empty()) (void)EachBit(hash, set);
+    }
   }
-  bool MayContain(uint64_t hash) const {
-    const auto is_set = [this](uint64_t bit) { return (words_[bit / 64] >> bit % 64 & 1) != 0; };
-    return words_.empty() || EachBit(hash, is_set);
+  bool MayContain(Probes probes) const {
+    if (words_.empty()) return true;
+    // Half of the bits are set, so that a branch on one is a coin. On three together it is mostly taken.
+    int left = probes_;
+    for (; left >= 3; left -= 3) {
+      const uint64_t second = probes.first + probes.step, third = second + probes.step;
+      if ((IsSet(probes.first) & IsSet(second) & IsSet(third)) == 0) return false;
+      probes.first = third + probes.step;
+    }
+    for (; left > 0; --left, probes.first += probes.step) {
+      if (IsSet(probes.first) == 0) return false;
+    }
+    return true;
   }
   size_t bytes() const { return words_.capacity() * sizeof(uint64_t); }
 
  private:
-  // Double hashing (Kirsch and Mitzenmacher 2006). Stops at the first bit for which `visit` is false.
-  template <typename Visit>
-  bool EachBit(uint64_t hash, Visit visit) const {
-    if (!visit(kvdyno::MultiplyHigh(hash, words_.size() * 64))) return false;
-    const uint64_t step = kvdyno::Mix(hash) | 1;
-    for (int i = 1; i < probes_; ++i) {
-      hash += step;
-      if (!visit(kvdyno::MultiplyHigh(hash, words_.size() * 64))) return false;
-    }
-    return true;
+  uint64_t BitOf(uint64_t hash) const { return kvdyno::MultiplyHigh(hash, words_.size() * 64); }
+  uint64_t IsSet(uint64_t hash) const {
+    const uint64_t bit = BitOf(hash);
+    return words_[bit / 64] >> bit % 64 & 1;
   }
 
   std::vector<uint64_t> words_;

@@ -5,7 +5,7 @@
 #include <iterator>
 
 #include "index/disk_shard.h"
-#include "structure/large.h"
+#include "index/memory_shard.h"
 #include "structure/seeded_bugs.h"
 
 namespace sampling {
@@ -113,15 +113,12 @@ Status Rebuild::MergeAll(size_t level, Runs runs, bool oldest, Level* merged) {
   if (scratch_ && level >= options_.memory_levels) {
     status = MergeToDisk(std::move(runs), oldest, most, &shard);
   } else {
-    std::vector<Entry> entries;
-    entries.reserve(most);
-    AskForHugePages(entries.data(), most * sizeof(Entry));
+    MemoryShardWriter writer(*options_.kind, options_.filter_false_positives, most, memory_);
     status = Merge(std::move(runs), time_, oldest, [&](const Entry& entry) {
-      entries.push_back(entry);
+      writer.Add(entry);
       return true;
     });
-    if (status.ok() && !entries.empty())
-      shard = MakeMemoryShard(std::move(entries), *options_.kind, options_.filter_false_positives);
+    if (status.ok()) shard = writer.Finish();
   }
   if (!status.ok() || !shard) return status;
   written_ += shard->size();

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <memory_resource>
 #include <span>
 #include <vector>
 
@@ -30,8 +31,14 @@ bool OverBound(const Levels& levels, const Options& options);  // any level
 class Rebuild {
  public:
   // Records that were tagged by `time` are dropped from what is merged. Without scratch, all levels stay in memory.
-  Rebuild(const Options& options, std::shared_ptr<Scratch> scratch, Levels levels, uint64_t time)
-      : options_(options), scratch_(std::move(scratch)), levels_(std::move(levels)), time_(time) {}
+  // `memory` holds their arrays, and outlives them.
+  Rebuild(const Options& options, std::shared_ptr<Scratch> scratch,
+          std::pmr::memory_resource* memory, Levels levels, uint64_t time)
+      : options_(options),
+        scratch_(std::move(scratch)),
+        memory_(memory),
+        levels_(std::move(levels)),
+        time_(time) {}
 
   // After an error, of reading or of writing, the levels are undefined.
   // A full buffer's sorted entries become the newest.
@@ -56,6 +63,7 @@ class Rebuild {
 
   const Options& options_;
   const std::shared_ptr<Scratch> scratch_;
+  std::pmr::memory_resource* const memory_;
   Levels levels_;
   const uint64_t time_;
   uint64_t written_ = 0;

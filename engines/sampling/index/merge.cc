@@ -15,9 +15,9 @@ struct Slot {
 
 // Sorts by key, those of one key in their order: by digits, from the lowest, without those that all keys share.
 void SortByKey(std::vector<Slot>* slots) {
-  constexpr int kBits = 8;
+  constexpr int kBits = 11;
   constexpr size_t kDigits = size_t{1} << kBits;
-  constexpr int kPasses = 64 / kBits;
+  constexpr int kPasses = (64 + kBits - 1) / kBits;
   std::vector<std::array<uint32_t, kDigits>> counts(kPasses);
   for (const Slot& slot : *slots) {
     for (int pass = 0; pass < kPasses; ++pass)
@@ -59,37 +59,39 @@ std::vector<Entry> SortedRun(const Buffer& buffer, size_t count) {
 }
 
 Heads::Heads(Runs runs) : runs_(std::move(runs)), heads_(runs_.size()), losers_(runs_.size()) {
-  for (size_t run = 0; run < runs_.size(); ++run) {
-    heads_[run].order = run;
-    Refill(run);
-  }
   if (runs_.empty()) return;
   // The winner of each node, from the leaves up.
-  std::vector<size_t> winners(2 * runs_.size());
-  for (size_t run = 0; run < runs_.size(); ++run) winners[runs_.size() + run] = run;
+  std::vector<Match> winners(2 * runs_.size());
+  for (size_t run = 0; run < runs_.size(); ++run) {
+    Refill(run);
+    winners[runs_.size() + run] = {heads_[run].at == nullptr ? UINT64_MAX : heads_[run].at->key,
+                                   run};
+  }
   for (size_t node = runs_.size() - 1; node > 0; --node) {
-    const size_t left = winners[2 * node], right = winners[2 * node + 1];
-    const bool right_wins = Before(heads_[right], heads_[left]);
+    const Match left = winners[2 * node], right = winners[2 * node + 1];
+    const bool right_wins =
+        right.key < left.key || (right.key == left.key && FirstOfTie(right.run, left.run));
     winners[node] = right_wins ? right : left;
     losers_[node] = right_wins ? left : right;
   }
   winner_ = winners[1];
 }
 
+bool Heads::FirstOfTie(size_t a, size_t b) const {
+  const Entry *left = heads_[a].at, *right = heads_[b].at;
+  if (left == nullptr || right == nullptr) return right == nullptr;
+  return left->value < right->value || (left->value == right->value && a < b);
+}
+
 void Heads::Refill(size_t run) {
-  Head& head = heads_[run];
   std::span<const Entry> block;
   if (status_.ok()) status_ = runs_[run]->Next(&block);
   if (!status_.ok()) {  // the end of all
     for (Head& other : heads_) other.at = nullptr;
-    return;
-  }
-  if (block.empty()) {
-    head = {~PairNumber{0}, SIZE_MAX / 2 + run, nullptr, nullptr};
+  } else if (block.empty()) {
+    heads_[run] = {nullptr, nullptr};
   } else {
-    head.pair = PairOf(block.front());
-    head.at = block.data();
-    head.end = block.data() + block.size();
+    heads_[run] = {block.data(), block.data() + block.size()};
   }
 }
 

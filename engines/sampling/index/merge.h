@@ -48,52 +48,50 @@ class MemoryRun final : public Run {
 using Runs = std::vector<std::unique_ptr<Run>>;  // the oldest first
 
 // The runs' entries in order of pair and then of age: a tree of losers (Knuth, volume 3, section 5.4.1), whose leaves
-// are the runs. Pairs are kept beside the tree, so that a match reads no entry.
+// are the runs. Keys lie in the tree's nodes, so that a match reads nothing else, and who wins it is arithmetic: a
+// branch on it would be guessed wrongly every other time.
 class Heads {
  public:
   explicit Heads(Runs runs);
   // What the runs' blocks cost; the end comes early when it is not Ok.
   const Status& status() const { return status_; }
-  bool empty() const { return runs_.empty() || heads_[winner_].at == nullptr; }
-  const Entry& Next() const { return *heads_[winner_].at; }
+  bool empty() const { return runs_.empty() || heads_[winner_.run].at == nullptr; }
+  const Entry& Next() const { return *heads_[winner_.run].at; }
   void Advance() {
-    Head& head = heads_[winner_];
-    if (++head.at == head.end) {
-      Refill(winner_);
-    } else {
-      head.pair = PairOf(*head.at);
-    }
-    size_t winner = winner_;
-    for (size_t node = (winner + runs_.size()) / 2; node > 0; node /= 2) {
-      const size_t other = losers_[node];
-      const bool loses = Before(heads_[other], heads_[winner]);
-      losers_[node] = loses ? winner : other;
-      winner = loses ? other : winner;
+    Head& head = heads_[winner_.run];
+    if (++head.at == head.end) Refill(winner_.run);
+    Match winner{head.at == nullptr ? UINT64_MAX : head.at->key, winner_.run};
+    for (size_t node = (winner.run + runs_.size()) / 2; node > 0; node /= 2) {
+      Match& other = losers_[node];
+      const bool loses =
+          other.key < winner.key || (other.key == winner.key && FirstOfTie(other.run, winner.run));
+      const uint64_t swap = -static_cast<uint64_t>(loses);
+      const uint64_t keys = (other.key ^ winner.key) & swap;
+      const uint64_t runs = (other.run ^ winner.run) & swap;
+      other = {other.key ^ keys, other.run ^ runs};
+      winner = {winner.key ^ keys, winner.run ^ runs};
     }
     winner_ = winner;
   }
 
  private:
-  __extension__ using PairNumber = unsigned __int128;  // in the order of (key, value)
   struct Head {
-    PairNumber pair;
-    size_t order;  // age; behind every age once the run has ended
-    const Entry* at;
+    const Entry* at;  // null: the run has ended
     const Entry* end;
   };
+  struct Match {
+    uint64_t key;  // the largest one behind a run's end
+    uint64_t run;  // the lower, the older
+  };
 
-  static PairNumber PairOf(const Entry& entry) {
-    return static_cast<PairNumber>(entry.key) << 64 | entry.value;
-  }
-  static bool Before(const Head& a, const Head& b) {
-    return a.pair < b.pair || (a.pair == b.pair && a.order < b.order);
-  }
+  // Whether run a comes before b, given that their keys are equal.
+  bool FirstOfTie(size_t a, size_t b) const;
   void Refill(size_t run);
 
   Runs runs_;
   std::vector<Head> heads_;
-  std::vector<size_t> losers_;  // of the match at each node; the first is unused
-  size_t winner_ = 0;
+  std::vector<Match> losers_;  // of the match at each node; the first is unused
+  Match winner_{0, 0};
   Status status_;
 };
 
@@ -105,27 +103,27 @@ class Heads {
 // deletes the first record, in an older run elsewhere.
 template <typename Emit>
 Status Merge(Runs runs, uint64_t time, bool oldest, Emit emit) {
-  Record pair;  // the one under way; the weight is its live record's
-  bool tombstone = false, record = false, wanted = true;
-  const auto flush = [&] {
+  Heads heads(std::move(runs));
+  for (bool wanted = true; wanted && !heads.empty();) {
+    Record pair = heads.Next();  // the one under way; the weight is its live record's
+    bool tombstone = false, record = false;
+    do {
+      const Entry& entry = heads.Next();
+      if (entry.tombstone()) {
+        tombstone = tombstone || !record;
+        record = false;
+      } else if (entry.LiveAt(time)) {
+        pair = entry;
+        record = true;
+      }
+      heads.Advance();
+    } while (!heads.empty() && heads.Next().key == pair.key && heads.Next().value == pair.value);
+    if (!heads.status().ok()) break;
     if (Seeded(Bug::kTombstoneForgotten)) tombstone = false;
     if (Seeded(Bug::kReinsertHidden) && record) tombstone = false;
-    if (tombstone && !oldest && wanted)
-      wanted = emit(Entry{{pair.key, pair.value, 0}, Entry::kTombstone});
+    if (tombstone && !oldest) wanted = emit(Entry{{pair.key, pair.value, 0}, Entry::kTombstone});
     if (record && wanted) wanted = emit(Entry{pair, Entry::kNever});
-    tombstone = record = false;
-  };
-  Heads heads(std::move(runs));
-  for (; !heads.empty() && wanted; heads.Advance()) {
-    const Entry& entry = heads.Next();
-    const bool deletes = entry.tombstone();
-    if (!deletes && !entry.LiveAt(time)) continue;
-    if (entry.key != pair.key || entry.value != pair.value) flush();
-    pair = entry;
-    tombstone = tombstone || (deletes && !record);
-    record = !deletes;
   }
-  if (heads.status().ok()) flush();
   return heads.status();
 }
 

@@ -80,11 +80,11 @@ TEST(Filter, HoldsItsPairsAndItsRate) {
   for (const double rate : {0.001, 0.01, 0.1, 0.5, 0.75, 0.9}) {
     constexpr size_t kPairs = 10000;
     Filter filter(kPairs, rate);
-    for (uint64_t i = 0; i < kPairs; ++i) filter.Add(PairHash(i, 7));
+    for (uint64_t i = 0; i < kPairs; ++i) filter.Add(Probes(i, 7));
     size_t positives = 0;
     for (uint64_t i = 0; i < kPairs; ++i) {
-      ASSERT_TRUE(filter.MayContain(PairHash(i, 7)));
-      positives += filter.MayContain(PairHash(i, 8));
+      ASSERT_TRUE(filter.MayContain(Probes(i, 7)));
+      positives += filter.MayContain(Probes(i, 8));
     }
     // Within a quarter: probes are whole numbers, and a sample varies.
     EXPECT_NEAR(static_cast<double>(positives) / kPairs, rate, rate / 4 + 0.001) << rate;
@@ -92,7 +92,7 @@ TEST(Filter, HoldsItsPairsAndItsRate) {
 }
 
 TEST(Filter, WithoutBitsAdmitsEverything) {
-  EXPECT_TRUE(Filter(10, 1).MayContain(PairHash(1, 1)));
+  EXPECT_TRUE(Filter(10, 1).MayContain(Probes(1, 1)));
   EXPECT_EQ(Filter(10, 1).bytes(), 0u);
 }
 

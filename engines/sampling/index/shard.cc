@@ -11,11 +11,10 @@ namespace sampling {
 
 void Tombstones::MakeFilter(double false_positives) {
   filter_ = Filter(pairs_.size(), false_positives);
-  for (const Pair& pair : pairs_) filter_.Add(PairHash(pair.key, pair.value));
+  for (const Pair& pair : pairs_) filter_.Add(Probes(pair.key, pair.value));
 }
 
-bool Tombstones::Contain(uint64_t key, uint64_t value, uint64_t hash) const {
-  if (pairs_.empty() || !filter_.MayContain(hash)) return false;
+bool Tombstones::Hold(uint64_t key, uint64_t value) const {
   if (Seeded(Bug::kFilterDecides)) return true;
   return std::binary_search(pairs_.begin(), pairs_.end(), Pair{key, value});
 }
@@ -46,8 +45,8 @@ Status Shard::Verify() const {
       const std::string place = " at position " + std::to_string(position);
       if (!entry.tombstone() && entry.deleted_at() != Entry::kNever) ++tagged;
       counted += kind_.weighted ? entry.weight : 1;
-      const uint64_t hash = PairHash(entry.key, entry.value);
-      if (entry.tombstone() && !HasTombstone(entry.key, entry.value, hash)) {
+      if (entry.tombstone() &&
+          !HasTombstone(entry.key, entry.value, Probes(entry.key, entry.value))) {
         return Status::Internal("filter: expected every tombstone, got none" + place);
       }
       const bool ascends =

@@ -29,7 +29,9 @@ class Tombstones {
   void MakeFilter(double false_positives);
 
   size_t size() const { return pairs_.size(); }
-  bool Contain(uint64_t key, uint64_t value, uint64_t hash) const;
+  bool Contain(uint64_t key, uint64_t value, Probes probes) const {
+    return !pairs_.empty() && filter_.MayContain(probes) && Hold(key, value);
+  }
   size_t bytes() const { return pairs_.capacity() * sizeof(Pair) + filter_.bytes(); }
 
  private:
@@ -38,6 +40,8 @@ class Tombstones {
     uint64_t value;
     auto operator<=>(const Pair&) const = default;
   };
+  bool Hold(uint64_t key, uint64_t value) const;
+
   std::vector<Pair> pairs_;
   Filter filter_;
 };
@@ -77,8 +81,8 @@ class Shard {
   Status Find(uint64_t key, uint64_t value, std::optional<Found>* found) const {
     return FindIn(Near(key), key, value, found);
   }
-  bool HasTombstone(uint64_t key, uint64_t value, uint64_t hash) const {
-    return tombstones_.Contain(key, value, hash);
+  bool HasTombstone(uint64_t key, uint64_t value, Probes probes) const {
+    return tombstones_.Contain(key, value, probes);
   }
 
   void Tag(const Found& found, uint64_t time);
@@ -105,9 +109,5 @@ class Shard {
   std::atomic<size_t> tagged_{0};
   std::atomic<double> tagged_mass_{0};
 };
-
-// Entries are sorted by (key, value); a tombstone comes before a record of its pair, which is newer.
-std::shared_ptr<Shard> MakeMemoryShard(std::vector<Entry> entries, const Kind& kind,
-                                       double filter_false_positives);
 
 }  // namespace sampling

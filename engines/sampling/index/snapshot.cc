@@ -99,16 +99,16 @@ class Sources {
   void FindLive(std::span<Trial> trials) const {
     for (Trial& trial : trials) trial.live = trial.entry->LiveAt(snapshot_.time);
     if (options_.deletes == Deletes::kTagging) return;
-    std::array<uint64_t, kBatch> hashes;
+    std::array<Probes, kBatch> probes;
     for (size_t i = 0; i < trials.size(); ++i)
-      hashes[i] = PairHash(trials[i].entry->key, trials[i].entry->value);
+      probes[i] = Probes(trials[i].entry->key, trials[i].entry->value);
     for (size_t newer = 1; newer < shard_count(); ++newer) {
       const Shard& shard = *shards_->sources()[newer].shard;
       if (shard.tombstones() == 0) continue;
       for (size_t i = 0; i < trials.size(); ++i) {
         Trial& trial = trials[i];
         if (trial.source < newer && trial.live &&
-            shard.HasTombstone(trial.entry->key, trial.entry->value, hashes[i]))
+            shard.HasTombstone(trial.entry->key, trial.entry->value, probes[i]))
           trial.live = false;
       }
     }

@@ -63,12 +63,18 @@ std::vector<Entry> Entries(size_t count, bool weighted) {
   return entries;
 }
 
+std::unique_ptr<Structure> Built(const Kind& kind, const std::vector<Entry>& entries) {
+  double mass = 0;
+  for (const Entry& entry : entries) mass += kind.Counts(entry);
+  return kind.build(entries, mass, std::pmr::get_default_resource());
+}
+
 TEST(Structures, ARangeIsDrawnByWeightWhereverItBeginsAndEnds) {
   Random random(2);
   for (const Kind* kind : {&kUniformRange, &kWeightedRange}) {
     for (const size_t count : {1u, 15u, 16u, 17u, 255u, 256u, 300u, 4100u}) {
       const std::vector<Entry> entries = Entries(count, kind->weighted);
-      const std::unique_ptr<Structure> structure = kind->build(entries);
+      const std::unique_ptr<Structure> structure = Built(*kind, entries);
       for (int trial = 0; trial < 6; ++trial) {
         const uint64_t last_key = entries.back().key;
         uint64_t first = trial == 0 ? 0 : random.Below(last_key + 10);
@@ -98,14 +104,14 @@ TEST(Structures, ARangeIsDrawnByWeightWhereverItBeginsAndEnds) {
 
 TEST(Structures, AWeightedSetIgnoresRanges) {
   const std::vector<Entry> entries = Entries(30, true);
-  const std::unique_ptr<Structure> structure = kWeightedSet.build(entries);
+  const std::unique_ptr<Structure> structure = Built(kWeightedSet, entries);
   EXPECT_EQ(structure->Select(1, 2)->mass(), structure->Select(0, UINT64_MAX)->mass());
 }
 
 TEST(Structures, OfTombstonesAloneWeighNothing) {
   const std::vector<Entry> entries = {{Record{1, 1, 0}, Entry::kTombstone}};
-  EXPECT_EQ(kWeightedSet.build(entries)->Select(0, 9)->mass(), 0);
-  EXPECT_EQ(kWeightedRange.build(entries)->Select(0, 9)->mass(), 0);
+  EXPECT_EQ(Built(kWeightedSet, entries)->Select(0, 9)->mass(), 0);
+  EXPECT_EQ(Built(kWeightedRange, entries)->Select(0, 9)->mass(), 0);
 }
 
 }  // namespace

@@ -30,7 +30,8 @@ class UniformRange final : public Structure {
   std::span<const Entry> entries_;
 };
 
-std::unique_ptr<Structure> Build(std::span<const Entry> entries) {
+std::unique_ptr<Structure> Build(std::span<const Entry> entries, double,
+                                 std::pmr::memory_resource*) {
   return std::make_unique<UniformRange>(entries);
 }
 

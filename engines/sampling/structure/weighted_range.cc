@@ -120,7 +120,8 @@ class WeightedRange final : public Structure {
   Tree tree_;
 };
 
-std::unique_ptr<Structure> Build(std::span<const Entry> entries) {
+std::unique_ptr<Structure> Build(std::span<const Entry> entries, double,
+                                 std::pmr::memory_resource*) {
   return std::make_unique<WeightedRange>(entries);
 }
 

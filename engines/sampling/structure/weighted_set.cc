@@ -5,7 +5,7 @@
 namespace sampling {
 namespace {
 
-AliasTable TableOf(std::span<const Entry> entries) {
+AliasTable TableOf(std::span<const Entry> entries, double mass, std::pmr::memory_resource* memory) {
   if (Seeded(Bug::kWeightsShifted)) {  // only where a tombstone lies among the records
     std::vector<double> weights(entries.size());
     for (size_t i = 0; i < entries.size(); ++i) {
@@ -15,7 +15,7 @@ AliasTable TableOf(std::span<const Entry> entries) {
     return AliasTable(weights);
   }
   if (entries.empty()) return {};
-  return {&entries.front().weight, entries.size(), sizeof(Entry)};
+  return {&entries.front().weight, entries.size(), sizeof(Entry), mass, memory};
 }
 
 class WholeTable final : public Selection {
@@ -36,7 +36,8 @@ class WholeTable final : public Selection {
 
 class WeightedSet final : public Structure {
  public:
-  explicit WeightedSet(std::span<const Entry> entries) : table_(TableOf(entries)) {}
+  WeightedSet(std::span<const Entry> entries, double mass, std::pmr::memory_resource* memory)
+      : table_(TableOf(entries, mass, memory)) {}
   std::unique_ptr<Selection> Select(uint64_t, uint64_t) const override {
     return std::make_unique<WholeTable>(table_);
   }
@@ -46,8 +47,9 @@ class WeightedSet final : public Structure {
   AliasTable table_;
 };
 
-std::unique_ptr<Structure> Build(std::span<const Entry> entries) {
-  return std::make_unique<WeightedSet>(entries);
+std::unique_ptr<Structure> Build(std::span<const Entry> entries, double mass,
+                                 std::pmr::memory_resource* memory) {
+  return std::make_unique<WeightedSet>(entries, mass, memory);
 }
 
 }  // namespace

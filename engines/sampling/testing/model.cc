@@ -202,10 +202,11 @@ namespace {
 std::atomic<bool> held{false};
 std::atomic<bool> building{false};
 
-std::unique_ptr<Structure> BuildWhenReleased(std::span<const Entry> entries) {
+std::unique_ptr<Structure> BuildWhenReleased(std::span<const Entry> entries, double mass,
+                                             std::pmr::memory_resource* memory) {
   building = true;
   while (held) std::this_thread::yield();
-  return kWeightedSet.build(entries);
+  return kWeightedSet.build(entries, mass, memory);
 }
 
 constexpr Kind kHeld = {"held", true, BuildWhenReleased};

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <memory_resource>
 #include <span>
 #include <vector>
 
@@ -33,10 +34,11 @@ class AliasTable {
  public:
   AliasTable() = default;
   // Weights from 0 to kMaxWeight, fewer than 2^32. A table whose total is 0 must not be drawn from.
-  explicit AliasTable(std::span<const double> weights)
-      : AliasTable(weights.data(), weights.size(), sizeof(double)) {}
-  // The same of `count` weights that lie `stride` bytes apart, as in records.
-  AliasTable(const double* weights, size_t count, size_t stride);
+  explicit AliasTable(std::span<const double> weights);
+  // The same of `count` weights that lie `stride` bytes apart, as in records, and whose sum is known. The memory
+  // outlives the table.
+  AliasTable(const double* weights, size_t count, size_t stride, double total,
+             std::pmr::memory_resource* memory);
 
   double total() const { return total_; }
   size_t bytes() const { return count_ * sizeof(AliasCell); }
@@ -56,7 +58,14 @@ class AliasTable {
   std::vector<double> Probabilities() const;
 
  private:
-  std::unique_ptr<AliasCell[]> cells_;
+  struct Release {
+    std::pmr::memory_resource* memory;
+    size_t bytes;
+    void operator()(AliasCell* cells) const {
+      memory->deallocate(cells, bytes, alignof(AliasCell));
+    }
+  };
+  std::unique_ptr<AliasCell[], Release> cells_;
   size_t count_ = 0;
   double total_ = 0;
 };

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <memory_resource>
 #include <span>
 #include <string_view>
 
@@ -65,8 +66,10 @@ class Structure {
 struct Kind {
   std::string_view name;
   bool weighted;  // false: every record counts 1
-  // Entries are sorted by (key, value), fewer than 2^32, and outlive the structure.
-  std::unique_ptr<Structure> (*build)(std::span<const Entry> entries);
+  // Entries are sorted by (key, value), fewer than 2^32, and outlive the structure. `mass` is the sum of what they
+  // count, in their order. The memory is for arrays of their length, and outlives the structure, too.
+  std::unique_ptr<Structure> (*build)(std::span<const Entry> entries, double mass,
+                                      std::pmr::memory_resource* memory);
 
   double Counts(const Entry& entry) const {
     return weighted || entry.tombstone() ? entry.weight : 1;
