@@ -93,7 +93,7 @@ Status DynamicIndex::Sample(const Query& query, size_t k, Random* random,
   if (!status.ok()) samples->clear();
   draws_.fetch_add(counts.draws, std::memory_order_relaxed);
   accepted_.fetch_add(samples->size(), std::memory_order_relaxed);
-  materialised_.fetch_add(counts.materialised ? 1 : 0, std::memory_order_relaxed);
+  if (counts.materialised) materialised_.fetch_add(1, std::memory_order_relaxed);
   return status;
 }
 

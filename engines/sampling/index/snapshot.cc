@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <iterator>
+#include <optional>
 #include <span>
 
 #include "index/merge.h"
@@ -126,16 +127,21 @@ class Sources {
 
  private:
   struct BufferSource {
-    std::unique_ptr<Selection> selection;
-    const Buffer* buffer;
-    size_t count;  // of its entries
+    const Buffer* buffer = nullptr;
+    size_t count = 0;  // of its entries
+    std::optional<BufferPrefix> prefix = {};
+    std::optional<BufferSlots> slots = {};
+
+    const Selection& selection() const {
+      return prefix ? static_cast<const Selection&>(*prefix) : *slots;
+    }
   };
 
   size_t shard_count() const { return shards_->sources().size(); }
   const BufferSource& BufferOf(size_t source) const { return buffers_[source - shard_count()]; }
   const Selection& SelectionOf(size_t source) const {
     return source < shard_count() ? *shards_->sources()[source].selection
-                                  : *BufferOf(source).selection;
+                                  : BufferOf(source).selection();
   }
 
   size_t DrawSource(Random* random) const {
@@ -144,7 +150,7 @@ class Sources {
       if (at < shards_->table().total()) return shards_->table().Draw(random);
       at -= shards_->table().total();
       for (size_t i = 0; i < buffer_count_; ++i) {
-        const double mass = buffers_[i].selection->mass();
+        const double mass = buffers_[i].selection().mass();
         if (at < mass) return shard_count() + i;
         at -= mass;
       }
@@ -173,9 +179,11 @@ class Sources {
   // A buffer is searched from end to end when its sums would mostly lead to entries that do not count.
   void AddBuffer(const Buffer& buffer, size_t count, const Query& query) {
     if (count == 0) return;
-    std::unique_ptr<Selection> selection;
+    BufferSource& source = buffers_[buffer_count_++];
+    source.buffer = &buffer;
+    source.count = count;
     if (query.everything() && buffer.DeletedMass() <= buffer.Mass(count) / 2) {
-      selection = std::make_unique<BufferPrefix>(buffer, count);
+      source.prefix.emplace(buffer, count);
     } else {
       std::vector<uint32_t> slots;
       std::vector<double> weights;
@@ -187,10 +195,9 @@ class Sources {
         slots.push_back(static_cast<uint32_t>(slot));
         weights.push_back(options_.kind->Counts(entry));
       }
-      selection = std::make_unique<BufferSlots>(std::move(slots), weights);
+      source.slots.emplace(std::move(slots), weights);
     }
-    mass_ += selection->mass();
-    buffers_[buffer_count_++] = {std::move(selection), &buffer, count};
+    mass_ += source.selection().mass();
   }
 
   const Snapshot& snapshot_;
@@ -287,10 +294,11 @@ Status Draw(const Snapshot& snapshot, const Options& options, const Query& query
 
   // Rejections may cost as much as collecting the live records would, and no more. How many trials a sample
   // took is independent of which record it is, so the change of method keeps the distribution.
-  const uint64_t most_rejected = 256 + HeldBy(*snapshot.version) / 8;
+  constexpr uint64_t kFewRejected = 256;  // for which no one counts the entries
+  const auto most_rejected = [&] { return kFewRejected + HeldBy(*snapshot.version) / 8; };
   std::array<Sources::Trial, kBatch> trials;
   for (uint64_t rejected = 0; samples->size() < k;) {
-    if (rejected > most_rejected) {
+    if (rejected > kFewRejected && rejected > most_rejected()) {
       counts->materialised = true;
       return DrawFromAll(snapshot, options, query, k, random, samples);
     }
@@ -300,7 +308,7 @@ Status Draw(const Snapshot& snapshot, const Options& options, const Query& query
     if (!status.ok()) return status;
     sources.FindLive({trials.data(), count});
     for (size_t i = 0; i < count; ++i) {
-      while (Seeded(Bug::kRetriesInside) && !trials[i].live && ++rejected < most_rejected) {
+      while (Seeded(Bug::kRetriesInside) && !trials[i].live && ++rejected < most_rejected()) {
         sources.BeginInside(&trials[i], random);
         status = sources.Finish({&trials[i], 1}, random);
         if (!status.ok()) return status;
