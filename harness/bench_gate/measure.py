@@ -176,14 +176,14 @@ def _measured(here: Project, gate: pipeline.Gate) -> pipeline.GateResult:
 
 
 def _pairs(found: pipeline.GateResult, *, gate: int) -> Iterator[dict[str, object]]:
-    """Both arms' values in each repetition, of the metrics that are not exact."""
+    """Both arms' values in each repetition that is compared, of the metrics that are not exact."""
     experiment = found.gate.whole.experiment
     frame = with_derived(analysis.tidy(found.records), experiment.metrics)
     runs = {(r.point.identity, r.repetition): r.run_id for r in found.records}
     values = {(row.run_id, row.metric, row.phase): row for row in frame.itertuples(index=False)}
     for point in found.gate.points:
         for (identity, repetition), run in runs.items():
-            if identity != point.base.identity:
+            if identity != point.base.identity or (point.name, repetition) in found.split:
                 continue
             for gated in found.gate.spec.of_runs:
                 head_run = runs.get((point.head.identity, repetition), "")

@@ -29,7 +29,10 @@ from .evidence import Evidence, measured
 from .verdicts import LEVEL, holm
 
 _MEASURE = "measure the points that are missing: the sweep resumes"
-_MEASURE_SPLIT = f"{_MEASURE}; what a step of its host split, with --force --only"
+_MEASURE_SPLIT = (
+    f"{_MEASURE}, with blocks that a step of their host split; values of an axis on two sides of the step "
+    "need --force --only"
+)
 _ON_THE_BOUND = "no number of repetitions that is worth it: a value lies on its bound"
 
 

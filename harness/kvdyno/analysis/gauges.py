@@ -28,8 +28,8 @@ SLACK_BYTES = 16 << 20
 
 _NAMED_AT_MOST = 4
 _STEP_REMEDY = (
-    "find out what changed on the host, and measure split blocks again (--force --only); a point's own "
-    "median mixes both: read the ratios"
+    "find out what changed on the host; the same `kvdyno run` again measures split blocks again; a point's "
+    "own median mixes both: read the ratios"
 )
 _SPANS = ("run", "build")
 

@@ -112,9 +112,8 @@ def _judged(
     for note in recorded.notes:
         error_console.print(f"note: {note}", soft_wrap=True)
     found = pipeline.analyse(here, recorded.plan, records=recorded.records.values())
-    for caution in found.cautions:
-        if caution.kind == "excluded":
-            error_console.print(f"note: {harmless(caution.message)}", soft_wrap=True)
+    for note in found.excluded:
+        error_console.print(f"note: {harmless(note)}", soft_wrap=True)
     path = pipeline.write_claims(here, found, experiment, partial=recorded.partial, uncapped=uncapped)
     return [(found, path)]
 

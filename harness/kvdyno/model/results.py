@@ -338,6 +338,11 @@ class Analysis:
         return tuple(axis for axis in self.axes if len(axis.values) == 1)
 
     @property
+    def excluded(self) -> tuple[str, ...]:
+        """A sentence for each excluded host whose runs of the plan do not count."""
+        return tuple(caution.message for caution in self.cautions if caution.kind == "excluded")
+
+    @property
     def units(self) -> Mapping[str, str]:
         """Axis name to unit."""
         return {axis.name: axis.unit for axis in self.axes}

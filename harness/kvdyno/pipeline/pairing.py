@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from kvdyno import regress
@@ -17,6 +17,9 @@ from kvdyno.model.record import CONCLUSIVE, LASTING_FACTS, Record
 from kvdyno.regress import Pair, Verdict
 
 from .gate import Gate, GatePoint
+
+#: A point's name and a repetition.
+SplitPair = tuple[str, int]
 
 
 class Pairing:
@@ -34,14 +37,20 @@ class Pairing:
         self._records: dict[str, Record] = {}
         self._pairs: dict[str, int] = {each.name: 0 for each in gate.points}
         self._failures: dict[str, tuple[str, bool]] = {}
-        self._values: dict[tuple[str, GateMetric], list[Pair]] = {}
+        self._values: dict[tuple[str, GateMetric], dict[int, Pair]] = {}
+        self._split: frozenset[SplitPair] = frozenset()
         self._units: dict[GateMetric, str] = {}
         self._counted = (*_verdicts_on_instructions(gate, instructions or {}), *_verdicts_of_builds(gate))
 
     @property
     def pairs(self) -> int:
-        """All pairs of all points."""
-        return sum(self._pairs.values())
+        """All pairs of all points that are compared."""
+        return sum(self._pairs.values()) - len(self._split)
+
+    @property
+    def split(self) -> frozenset[SplitPair]:
+        """The pairs that a step of the host split: only exact metrics count them."""
+        return self._split
 
     def records(self) -> tuple[Record, ...]:
         """In the plan's order."""
@@ -49,16 +58,22 @@ class Pairing:
         return tuple(record for record in named if record)
 
     def next_point(self) -> GatePoint | None:
-        """Points in turn until each has the pairs that a verdict needs, then by doubt."""
+        """Points in turn until each has the pairs that a verdict needs, then by doubt; none that has the
+        suite's most pairs.
+        """
         if not self._gate.spec.of_runs:
             return None
-        going = [each for each in self._gate.points if each.name not in self._failures]
+        most = self._gate.whole.experiment.repetitions
+        going = [
+            each
+            for each in self._gate.points
+            if each.name not in self._failures and self._pairs[each.name] < most
+        ]
         young = [each for each in going if self._pairs[each.name] < self._gate.pairs_least]
         if young:
             return min(young, key=lambda each: self._pairs[each.name])
         judged = {each.name: [v.judged for v in self._verdicts_of(each)] for each in going}
-        most = self._gate.whole.experiment.repetitions
-        chosen = regress.next_point(judged, pairs_most=most)
+        chosen = regress.next_point(judged)
         return next((each for each in going if each.name == chosen), None)
 
     def next_pair(self, point: GatePoint) -> Plan:
@@ -76,6 +91,7 @@ class Pairing:
         for record in (base, head):
             self._records[f"{record.point.slug}.r{record.repetition}"] = record
         _demand_same_host(self._records.values())
+        self._split = _split_pairs(self._gate.points, self._records.values())
         self._pairs[point.name] += 1
         if base.status != "ok" or head.status != "ok":
             self._failures[point.name] = (
@@ -92,9 +108,9 @@ class Pairing:
         for gated in self._gate.spec.of_runs:
             before, after = (found.get((each.run_id, gated.metric, gated.phase)) for each in (base, head))
             if before or after:
-                pairs = self._values.setdefault((point.name, gated), [])
+                pairs = self._values.setdefault((point.name, gated), {})
             if before and after:
-                pairs.append(Pair(float(before[0]), float(after[0])))
+                pairs[base.repetition] = Pair(float(before[0]), float(after[0]))
                 self._units[gated] = before[1]
 
     def verdicts(self) -> tuple[Verdict, ...]:
@@ -121,8 +137,13 @@ class Pairing:
                 continue  # its mix has no such operation
             unit = self._units.get(gated, "")
             margin = self._margin(point, gated)
+            counted = [
+                pair
+                for repetition, pair in (pairs or {}).items()
+                if gated.exact or (point.name, repetition) not in self._split
+            ]
             judged = regress.judge(
-                pairs or [], unit=unit, margin=margin, level=self._gate.level, exact=gated.exact
+                counted, unit=unit, margin=margin, level=self._gate.level, exact=gated.exact
             )
             verdicts.append(Verdict(point.name, gated.metric, gated.phase, unit, judged, failure, head_fails))
         return verdicts
@@ -184,6 +205,20 @@ def _demand_same_host(records: Iterable[Record]) -> None:
                 remedy="keep it as it is and run the same command again: pairs of other conditions are "
                 "measured once more",
             )
+
+
+def _split_pairs(points: Iterable[GatePoint], records: Collection[Record]) -> frozenset[SplitPair]:
+    """The pairs between whose runs a gauge of their host stepped, by the gauges of all the gate's runs."""
+    from kvdyno.analysis.drift import stretches  # brings libraries that take seconds to import
+
+    stretch = stretches(records)
+    of_run = {(r.point.identity, r.repetition): stretch[r.sweep_id, r.run_id] for r in records}
+    return frozenset(
+        (point.name, repetition)
+        for point in points
+        for (identity, repetition), own in of_run.items()
+        if identity == point.base.identity and of_run.get((point.head.identity, repetition), own) != own
+    )
 
 
 def _failure(base: Record, head: Record) -> str:

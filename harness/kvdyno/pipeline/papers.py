@@ -160,13 +160,12 @@ def _chapter(project: Project, recorded: Recorded, folder: Path) -> Chapter:
 
     experiment = recorded.plan.experiment
     found = analyse(project, recorded.plan, records=recorded.records.values())
-    excluded = [caution.message for caution in found.cautions if caution.kind == "excluded"]
     return report.make_chapter(
         found,
         experiment,
         folder=folder,
         inside=_FIGURES / experiment.name,
-        notes=(*recorded.notes, *excluded),
+        notes=(*recorded.notes, *found.excluded),
     )
 
 

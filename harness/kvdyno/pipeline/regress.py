@@ -23,18 +23,21 @@ from .aside import LeftAside, left_aside
 from .gate import Gate
 from .instructions import count_instructions
 from .noise import host_noise
-from .pairing import Pairing
+from .pairing import Pairing, SplitPair
 from .reuse import SweepSettings, remaining, reusable
 from .sweep import Observer, new_sweep_id, sweep
+
+_SPLIT = "a gauge of this host stepped between its runs"
 
 
 @dataclass(frozen=True)
 class GateResult:
-    """What a gate found. `pairs` counts all that verdicts rest on, `measured` the runs that were made now.
+    """What a gate found. `pairs` counts all that are compared, `measured` the runs that were made now.
 
     `stopped` is why it ended: "decided", "budget" or "pairs" (the suite's most). `records` are in the plan's
     order. `noise_unknown`: the arms' runners for which no self-test has measured this host's noise.
-    `left_aside` are stored pairs that do not count.
+    `split` are pairs that a step of the host split; `left_aside` counts them and other stored pairs that are
+    not compared.
     """
 
     gate: Gate
@@ -45,6 +48,7 @@ class GateResult:
     seconds: float
     stopped: str
     noise_unknown: tuple[RunnerName, ...]
+    split: frozenset[SplitPair] = frozenset()
     left_aside: tuple[LeftAside, ...] = ()
 
     @property
@@ -96,7 +100,10 @@ def run_gate(
         pairing.add(point, done.records)
     if stopped == "decided" and any(each.undecided and not each.failure for each in pairing.verdicts()):
         stopped = "pairs"
-    records = pairing.records()
+    records, split = pairing.records(), pairing.split
+    aside = [LeftAside(len(split), _SPLIT)] if split else []
+    if gate.points:
+        aside += left_aside(project, gate.whole, how=how, used=records)
     return GateResult(
         gate=gate,
         verdicts=pairing.verdicts(),
@@ -106,5 +113,6 @@ def run_gate(
         seconds=clock() - begun,
         stopped=stopped,
         noise_unknown=tuple(runner for runner, found in noise.items() if found is None),
-        left_aside=left_aside(project, gate.whole, how=how, used=records) if gate.points else (),
+        split=split,
+        left_aside=tuple(aside),
     )

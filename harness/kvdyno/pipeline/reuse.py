@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 from kvdyno.model.exclusion import LeftOut
 from kvdyno.model.point import Plan, Point, Run
@@ -16,14 +17,18 @@ from kvdyno.store import CorruptRecord, RunStore
 
 from .excluded import counted_records, split
 
+#: In which stretch each record was measured, by sweep_id and run_id (analysis/drift.py).
+Stretches = Mapping[tuple[str, str], int]
+_ONE_STRETCH: Stretches = MappingProxyType({})
+
 
 @dataclass(frozen=True)
 class SweepSettings:
     """How a sweep runs: uncapped, on certain CPUs, at certain frequencies, measuring again what is stored.
 
-    With `earliest`, a block that several sweeps measured is that of the first one, not of the latest: what
-    was decided from records is decided alike when a study or a search is started again, whatever was
-    measured since.
+    With `earliest`, a block that several sweeps measured is that of the first one, not of the latest, and one
+    that a step of its host split is kept: what was decided from records is decided alike when a study or a
+    search is started again, whatever was measured since.
     """
 
     uncapped: bool = False
@@ -69,20 +74,22 @@ class Conditions:
 class Reuse:
     """What need not be measured again: `records` by run name.
 
-    `partnerless` names the runs that have a record, but are measured again with the rest of their block.
+    `partnerless` names the runs that have a record, but are measured again with the rest of their block;
+    `split` those of whole blocks that are measured again because a gauge of their host stepped within them.
     """
 
     records: Mapping[str, Record]
     partnerless: tuple[str, ...]
+    split: tuple[str, ...] = ()
 
 
 def stored(project: Project, whole: Plan, *, uncapped: bool = False) -> Mapping[str, Record]:
     """The records of this plan's runs by run name: on this host or, if it has none, on the latest that has;
     and on the hosts that shared a sweep with that one. Excluded hosts have none (excluded.py).
 
-    A block's are those of one host in the latest sweep that measured all of it conclusively. Without such a
-    sweep they are each run's latest, but a conclusive one if any. They bear the plan's names,
-    whatever they were called when they were measured.
+    A block's are those of one host in the latest sweep that measured all of it conclusively, between two
+    steps of the host if any did. Without such a sweep they are each run's latest, but a conclusive one if
+    any. They bear the plan's names, whatever they were called when they were measured.
     """
     identities = {identity for point in whole.points for identity in point.identities}
     fitting = [r for r in counted_records(project, identities=identities) if r.runner.capped != uncapped]
@@ -108,28 +115,34 @@ def left_out(project: Project, whole: Plan, *, beside: Collection[Record]) -> tu
 def chosen(whole: Plan, records: Iterable[Record]) -> Mapping[str, Record]:
     """One of these records for each run that has any, by the run's name (see `stored`)."""
     candidates = _by_run(whole, records)
+    stretches = _stretches(candidates)
     found: dict[str, Record] = {}
     for block in blocks(whole):
-        found |= _of_one_sweep(block, candidates) or {
-            run.name: _best(candidates[run.name], run.point) for run in block if run.name in candidates
-        }
+        found |= (
+            _of_one_sweep(block, candidates, stretches=stretches)
+            or _of_one_sweep(block, candidates)
+            or {run.name: _best(candidates[run.name], run.point) for run in block if run.name in candidates}
+        )
     return _in_plan_order(whole, found)
 
 
 def complete(whole: Plan, units: Iterable[Sequence[Run]], records: Iterable[Record]) -> Mapping[str, Record]:
-    """The records of those units of runs that one host measured as a whole, conclusively, in one sweep."""
+    """The records of those units of runs that one host measured as a whole, conclusively, in one sweep, and
+    without a step of its gauges within them.
+    """
     candidates = _by_run(whole, records)
+    stretches = _stretches(candidates)
     found: dict[str, Record] = {}
     for unit in units:
-        found |= _of_one_sweep(unit, candidates)
+        found |= _of_one_sweep(unit, candidates, stretches=stretches)
     return _in_plan_order(whole, found)
 
 
 def look_up(project: Project, whole: Plan, *, how: SweepSettings) -> Reuse:
     """The records that need not be measured again.
 
-    They are conclusive, of the conditions that hold now, and of a block that one sweep measured as a whole:
-    contenders are compared within a sweep.
+    They are conclusive, of the conditions that hold now, and of a block that one sweep measured as a whole,
+    without a step of the host's gauges within it: contenders are compared within a sweep and a stretch.
     """
     if how.force:
         return Reuse({}, ())
@@ -141,14 +154,17 @@ def look_up(project: Project, whole: Plan, *, how: SweepSettings) -> Reuse:
         if not now.difference(record)
     )
     candidates = _by_run(whole, fitting)
+    stretches = _ONE_STRETCH if how.earliest else _stretches(candidates)
     found: dict[str, Record] = {}
     partnerless: list[str] = []
+    cut: list[str] = []
     for block in blocks(whole):
-        together = _of_one_sweep(block, candidates, earliest=how.earliest)
+        together = _of_one_sweep(block, candidates, stretches=stretches, earliest=how.earliest)
         found |= together
         if not together:
-            partnerless += [run.name for run in block if _has_conclusive(run, candidates)]
-    return Reuse(_in_plan_order(whole, found), tuple(partnerless))
+            again = cut if _of_one_sweep(block, candidates) else partnerless
+            again += [run.name for run in block if _has_conclusive(run, candidates)]
+    return Reuse(_in_plan_order(whole, found), tuple(partnerless), tuple(cut))
 
 
 def reusable(project: Project, whole: Plan, *, how: SweepSettings) -> Mapping[str, Record]:
@@ -175,6 +191,16 @@ def _by_run(whole: Plan, records: Iterable[Record]) -> Mapping[str, list[Record]
     return found
 
 
+def _stretches(candidates: Mapping[str, Sequence[Record]]) -> Stretches:
+    """The stretch of each record: between which steps of its host's gauges, which no result moves."""
+    records = [record for found in candidates.values() for record in found]
+    if not records:
+        return {}
+    from kvdyno.analysis.drift import stretches  # brings libraries that take seconds to import
+
+    return stretches(records)
+
+
 def blocks(whole: Plan) -> list[list[Run]]:
     """The runs of each repetition of comparable points."""
     numbers = {p.identity: number for number, block in enumerate(blocks_of(whole.points)) for p in block}
@@ -185,14 +211,21 @@ def blocks(whole: Plan) -> list[list[Run]]:
 
 
 def _of_one_sweep(
-    block: Sequence[Run], candidates: Mapping[str, Sequence[Record]], *, earliest: bool = False
+    block: Sequence[Run],
+    candidates: Mapping[str, Sequence[Record]],
+    *,
+    stretches: Stretches = _ONE_STRETCH,
+    earliest: bool = False,
 ) -> Mapping[str, Record]:
     """Conclusive records of all the block's runs, of one host, as it was, in the latest sweep that has them,
-    or the earliest; none if none has.
+    or the earliest; none if none has. With `stretches`, all lie in one.
     """
     by_run = [
         {
-            (r.sweep_id, r.environment.host_id, *(str(r.environment.facts.get(n)) for n in LASTING_FACTS)): r
+            (
+                *(r.sweep_id, r.environment.host_id, stretches.get((r.sweep_id, r.run_id), 0)),
+                *(str(r.environment.facts.get(name)) for name in LASTING_FACTS),
+            ): r
             for r in candidates.get(run.name, ())
             if is_conclusive(r, run.point)
         }

@@ -94,7 +94,9 @@ def _calls(project: Project, point: GatePoint) -> CallDifference | None:
 
 
 def _pairs(found: GateResult, point: GatePoint, *, phase: str) -> Mapping[tuple[str, str], list[Pair]]:
-    """The point's counters per operation and its levels, by name and unit, in every pair that has both."""
+    """The point's counters per operation and its levels, by name and unit, in every pair that has both and is
+    compared.
+    """
     values: dict[tuple[int, str], Mapping[tuple[str, str], float]] = {}
     for record in found.records:
         measured = record.phase(phase) if record.status == "ok" else None
@@ -109,7 +111,7 @@ def _pairs(found: GateResult, point: GatePoint, *, phase: str) -> Mapping[tuple[
             if name.startswith((*_COUNTERS, *_LEVELS))
         }
     pairs: defaultdict[tuple[str, str], list[Pair]] = defaultdict(list)
-    for repetition in sorted({repetition for repetition, _ in values}):
+    for repetition in sorted({each for each, _ in values if (point.name, each) not in found.split}):
         base, head = (values.get((repetition, arm.identity), {}) for arm in (point.base, point.head))
         for name in base.keys() & head.keys():
             pairs[name].append(Pair(base[name], head[name]))

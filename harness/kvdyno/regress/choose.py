@@ -19,15 +19,15 @@ def doubt(found: Judgement) -> float:
     return found.log.half / max(abs(abs(found.log.mean) - reach), _ROOM_LEAST * reach)
 
 
-def next_point(points: Mapping[str, Sequence[Judgement]], *, pairs_most: int) -> str | None:
+def next_point(points: Mapping[str, Sequence[Judgement]]) -> str | None:
     """The point, by name, that gets the next pair: of the greatest doubt, then of the fewest pairs.
 
-    None: nothing is in doubt, or all that is has `pairs_most` pairs already.
+    None: nothing is in doubt.
     """
     ranked = []
     for name, judgements in points.items():
         n = max((each.n for each in judgements), default=0)
         worst = max((doubt(each) for each in judgements), default=0.0)
-        if worst and n < pairs_most:
+        if worst:
             ranked.append((worst, -n, name))
     return max(ranked, key=lambda each: each[:2])[2] if ranked else None

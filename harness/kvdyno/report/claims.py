@@ -54,6 +54,7 @@ def claims_document(analysis: Analysis) -> dict[str, Any]:
         "schema_version": SCHEMA_VERSION,
         "experiment": analysis.experiment,
         "profile": analysis.profile,
+        "notes": list(analysis.excluded),
         "verdicts": {verdict: verdicts.count(verdict) for verdict in get_args(ClaimVerdict)},
         "claims": [_claim_document(claim) for claim in analysis.claims],
     }

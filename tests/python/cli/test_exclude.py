@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from kvdyno.model.schema import validate
 from kvdyno.runner import host_id
 
 from .conftest import Checkout, make_checkout
@@ -43,10 +44,14 @@ def test_reports_and_claims_name_what_they_leave_out(here: Checkout) -> None:
     (page,) = (here.root / "results" / "reports").glob("*/report.html")
     assert f"{line}; its 4 runs do not count" in page.read_text()
     assert f"note: {line}; its 4 runs do not count" in here.kvdyno("claims", *TINY).err
+    (judged,) = here.kvdyno("claims", *TINY, "--json").json
+    assert judged["notes"] == [f"{line}; its 4 runs do not count"]
+    validate(judged, schema="claims", where="claims.json")
     assert here.kvdyno("exclude").out.strip() == line
     undone = here.kvdyno("exclude", OTHER, "--undo")
     assert (undone.status, undone.out) == (0, f"host {OTHER} counts again\n")
     assert here.kvdyno("report", *TINY, "--json").json == before
+    assert here.kvdyno("claims", *TINY, "--json").json[0]["notes"] == []
     assert here.kvdyno("exclude").out == "no host is excluded\n"
 
 

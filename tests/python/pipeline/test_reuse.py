@@ -11,6 +11,7 @@ from kvdyno import pipeline
 from kvdyno.errors import Interrupted
 from kvdyno.model.point import Plan
 from kvdyno.model.project import Project
+from kvdyno.model.record import Record
 from kvdyno.pipeline.reuse import blocks, complete
 from kvdyno.store import RunStore
 
@@ -26,6 +27,8 @@ cap: 2GiB
 repetitions: 3
 loads: 2
 """
+#: Enough runs to show a step of their host.
+MANY = EXPERIMENT.replace("repetitions: 3", "repetitions: 8")
 
 
 def planned(project: Project, text: str = EXPERIMENT) -> Plan:
@@ -190,3 +193,56 @@ def test_a_new_contender_brings_its_partners_back(project: Project) -> None:
     found = pipeline.look_up(project, planned(project, text), how=UNCAPPED)
     assert not found.records
     assert len(found.partnerless) == 6
+
+
+def stepping(project: Project, *, at: int) -> tuple[Plan, tuple[Record, ...]]:
+    """A sweep whose gauge of the CPU steps before the run of that number, which is counted from 1."""
+    whole = planned(project, MANY)
+    result = pipeline.sweep(project, whole, how=UNCAPPED, observer=Diary())
+    for number in range(1, len(whole.runs) + 1):
+        level = (5.0 if number < at else 9.0) * (1 + number % 3 / 1000)
+        change(project, number, gauges={"cpu.loop_ms": level})
+    return whole, result.records
+
+
+def test_a_block_that_a_step_of_its_host_split_is_measured_whole_again(project: Project) -> None:
+    whole, before = stepping(project, at=10)
+    cut = {run.name for run in whole.runs[8:10]}
+    found = pipeline.look_up(project, whole, how=UNCAPPED)
+    assert (set(found.split), found.partnerless) == (cut, ())
+    assert found.records.keys() == {run.name for run in whole.runs} - cut
+    result = pipeline.sweep(project, whole, how=UNCAPPED, observer=Diary())
+    assert (result.measured, result.reused) == (2, 14)
+    assert len({record.sweep_id for record in result.records[8:10]}) == 1
+    assert result.records[8].sweep_id != before[8].sweep_id
+    assert {record.repetitions_planned for record in result.records} == {8}, "none was added"
+    assert not pipeline.look_up(project, whole, how=UNCAPPED).split
+    shown = pipeline.stored(project, whole, uncapped=True).values()
+    assert [r.run_id for r in shown] == [r.run_id for r in result.records]
+
+
+def test_a_step_between_two_blocks_splits_none(project: Project) -> None:
+    whole, _ = stepping(project, at=9)
+    found = pipeline.look_up(project, whole, how=UNCAPPED)
+    assert (len(found.records), found.split) == (16, ())
+
+
+def test_a_report_shows_a_split_block_until_a_whole_one_is_stored(project: Project) -> None:
+    whole, first = stepping(project, at=10)
+    with pytest.raises(Interrupted):
+        pipeline.sweep(project, whole, how=UNCAPPED, observer=Diary(stop_after=0))
+    shown = pipeline.stored(project, whole, uncapped=True).values()
+    assert [r.run_id for r in shown] == [r.run_id for r in first], "one sweep, not the latest of each run"
+
+
+def test_a_decision_that_was_made_from_a_split_block_stays(project: Project) -> None:
+    whole, first = stepping(project, at=10)
+    how = pipeline.SweepSettings(uncapped=True, earliest=True)
+    found = pipeline.reusable(project, whole, how=how).values()
+    assert [record.run_id for record in found] == [record.run_id for record in first]
+
+
+def test_hosts_get_the_blocks_that_a_step_split(project: Project) -> None:
+    whole, _ = stepping(project, at=10)
+    found = complete(whole, blocks(whole), RunStore(project.runs).records())
+    assert found.keys() == {run.name for run in whole.runs} - {run.name for run in whole.runs[8:10]}

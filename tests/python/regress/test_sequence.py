@@ -164,10 +164,9 @@ def judged(*logs: float) -> Judgement:
 def test_the_next_pair_goes_where_doubt_is_greatest() -> None:
     calm, noisy = judged(*[0.02, 0.021] * 4), judged(*[0.2, -0.2] * 4)
     points = {"calm": [calm], "noisy": [calm, noisy], "young": [judged(0.0, 0.01)]}
-    assert next_point(points, pairs_most=40) == "young"
-    assert next_point({"calm": [calm], "noisy": [calm, noisy]}, pairs_most=40) == "noisy"
-    assert next_point({"calm": [calm], "noisy": [noisy]}, pairs_most=8) is None
-    assert next_point({"calm": [calm]}, pairs_most=40) is None
+    assert next_point(points) == "young"
+    assert next_point({"calm": [calm], "noisy": [calm, noisy]}) == "noisy"
+    assert next_point({"calm": [calm]}) is None
 
 
 def noise(*entries: tuple[str, str, float]) -> HostNoise:

@@ -66,7 +66,7 @@ def plan_table(
         console.print(f"memory: a run needs up to about {human_bytes(memory)}")
     if len(reuse.records) < len(plan.runs):
         _costs(console, rest, price_per_hour=price_per_hour, over=over)
-    for note in (*_partnerless(reuse), *plan.notes):
+    for note in (*_measured_again(reuse), *plan.notes):
         hanging(console, "note:", note, style="yellow")
 
 
@@ -75,12 +75,16 @@ def _memory(plan: Plan) -> int:
     return max((point.expected_memory_bytes for point in plan.points), default=0)
 
 
-def _partnerless(reuse: Reuse) -> list[str]:
-    if not reuse.partnerless:
-        return []
-    verb = "is" if len(reuse.partnerless) == 1 else "are"
-    runs = counted(len(reuse.partnerless), "stored run")
-    return [f"{runs} {verb} measured again, because partners of the same sweep are missing"]
+def _measured_again(reuse: Reuse) -> list[str]:
+    reasons = (
+        (reuse.partnerless, "because partners of the same sweep are missing"),
+        (reuse.split, "because a step of their host's gauges split their blocks"),
+    )
+    return [
+        f"{counted(len(runs), 'stored run')} {'is' if len(runs) == 1 else 'are'} measured again, {why}"
+        for runs, why in reasons
+        if runs
+    ]
 
 
 def _levels(console: Console, plan: Plan) -> None:
@@ -150,6 +154,7 @@ def plan_document(
         "profile": plan.experiment.profile.name,
         "stored": len(reuse.records),
         "partnerless": list(reuse.partnerless),
+        "split": list(reuse.split),
         "seconds": rest.seconds,
         "load_seconds": rest.load_seconds,
         "age_seconds": rest.age_seconds,
