@@ -206,13 +206,13 @@ def tune(
         cap=cap,
     )
     found = pipeline.search(here, asked, how=how, watch=_watch(here, how, json=json), wait=wait)
-    html, markdown, trail = pipeline.write_search(found)
+    written = pipeline.write_search(here, found)
     from .pages import tuning as page  # reports bring libraries that take seconds to import
 
     if json:
-        print_json(page.search_document(found, html=html, markdown=markdown, trail=trail))
+        print_json(page.search_document(found, written=written))
     else:
-        page.search_page(console, found, html=html)
+        page.search_page(console, found, html=written.html)
 
 
 def _seconds(budget: str) -> float:

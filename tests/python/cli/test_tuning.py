@@ -50,9 +50,10 @@ def test_a_search_prints_what_it_tried_and_can_be_asked_again(checkout: Checkout
     answer = checkout.kvdyno(*command, "--json")
     assert answer.status == 0, answer.err
     assert [one["options"]["persist"] for one in answer.json["tries"]] == ["false", "true"]
-    assert Path(answer.json["markdown"]).is_file()
+    assert all(Path(answer.json[form]).is_file() for form in ("html", "markdown", "latex", "trail"))
     count = len(checkout.records())
-    assert "candidates by sweep" in checkout.kvdyno(*command).out
+    again = checkout.kvdyno(*command)
+    assert "candidates by sweep" in again.out
     assert len(checkout.records()) == count, "nothing was measured again"
 
 
