@@ -131,6 +131,16 @@ def tune(
             show_default=False,
         ),
     ] = None,
+    beside: Annotated[
+        str | None,
+        typer.Option(
+            "--beside",
+            metavar="ENGINE,...",
+            help="Engines that the confirmation measures, too, such as rocksdb-adoc, or rocksdb-adoc=plus "
+            "with a preset.",
+            show_default=False,
+        ),
+    ] = None,
     preset: Annotated[
         str, typer.Option("--preset", metavar="NAME", help="The default that candidates are compared with.")
     ] = "default",
@@ -204,6 +214,7 @@ def tune(
         repeat=repeat,
         dataset=dataset,
         cap=cap,
+        rivals=words(beside) if beside else (),
     )
     found = pipeline.search(here, asked, how=how, watch=_watch(here, how, json=json), wait=wait)
     written = pipeline.write_search(here, found)

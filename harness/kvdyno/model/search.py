@@ -137,6 +137,17 @@ class Confirmed:
 
 
 @dataclass(frozen=True)
+class Rival:
+    """Another engine in the confirmation: its metrics over the default's, and each chosen candidate's over
+    its own, by the candidate's number.
+    """
+
+    label: str
+    over_default: tuple[ConfirmedRow, ...]
+    candidates: Mapping[int, tuple[ConfirmedRow, ...]]
+
+
+@dataclass(frozen=True)
 class Share:
     """An option's importance, as a share of all options', with a 95 % interval."""
 
@@ -159,7 +170,7 @@ class SearchFound:
     """What a search found. `front` are the numbers of the tries that no other one beats in every objective.
 
     `twin` is the second default over the first in the confirmation, `costs` is what the winner takes of
-    memory, CPU and disk, `cautions` are the confirmation's. `importances` maps
+    memory, CPU and disk, `cautions` are the confirmation's, `rivals` its other engines. `importances` maps
     each objective's metric to options and their shares, most important first. `untried` is what no candidate
     had, `unvaried` are the engine's options outside the space. `folder` has the report and the experiments,
     `confirmation` is the confirmation's ordinary report. `experiment` runs the winner beside the default, and
@@ -179,6 +190,7 @@ class SearchFound:
     twin: tuple[ConfirmedRow, ...]
     costs: tuple[Cost, ...]
     cautions: tuple[str, ...]
+    rivals: tuple[Rival, ...]
     importances: Mapping[str, Mapping[str, Share]]
     untried: tuple[Untried, ...]
     unvaried: tuple[str, ...]

@@ -18,13 +18,13 @@ from kvdyno.model.engine import Engine
 from kvdyno.model.options import parse_value, slug_value
 from kvdyno.model.project import Project
 from kvdyno.model.results import Analysis
-from kvdyno.model.search import Confirmed, ConfirmedRow, Options, SearchFound, SearchPaths, Try
+from kvdyno.model.search import Confirmed, ConfirmedRow, Options, Rival, SearchFound, SearchPaths, Try
 from kvdyno.model.units import format_seconds
 from kvdyno.model.versions import split_version
 from kvdyno.plan import estimate
 from kvdyno.tuning import search as parts
 from kvdyno.tuning.candidates import drawn
-from kvdyno.tuning.confirmation import confirmed, costs_of, rows_of, winner_of
+from kvdyno.tuning.confirmation import confirmed, costs_of, rivals_of, rows_of, winner_of
 from kvdyno.tuning.insight import importances, untried
 from kvdyno.tuning.strategies import front_of
 
@@ -108,13 +108,14 @@ class _Confirmation:
 
     results: tuple[Confirmed, ...] = ()
     twin: tuple[ConfirmedRow, ...] = ()
+    rivals: tuple[Rival, ...] = ()
     found: Analysis | None = None
     page: Path | None = None
     seconds: float = 0.0
 
 
 def _confirm(bench: SearchBench, tries: Mapping[str, Try]) -> _Confirmation:
-    """Measure the chosen tries beside default and second default, and write the ordinary report."""
+    """Measure the chosen tries beside default, second default and rivals, and write the ordinary report."""
     if not tries:
         return _Confirmation()
     document = bench.document(
@@ -135,6 +136,7 @@ def _confirm(bench: SearchBench, tries: Mapping[str, Try]) -> _Confirmation:
     return _Confirmation(
         results=confirmed(found, tries, seen=seen, objectives=objectives, axis=axis),
         twin=rows_of(found, parts.TWIN, over=parts.DEFAULT, objectives=objectives[:1], seen=seen, axis=axis),
+        rivals=rivals_of(found, list(bench.rivals), tries, seen=seen, objectives=objectives, axis=axis),
         found=found,
         page=page,
         seconds=parts.seconds_of(records),
@@ -159,6 +161,7 @@ def _concluded(bench: SearchBench, trail: tuple[Try, ...]) -> SearchFound:
         twin=last.twin,
         costs=costs_of(last.found, winner, axis=bench.asked.axis) if last.found and winner else (),
         cautions=tuple(dict.fromkeys(c.message for c in last.found.cautions)) if last.found else (),
+        rivals=last.rivals,
         importances={
             each.metric: importances(bench.space, trail, objective=place)
             for place, each in enumerate(bench.objectives)
@@ -204,7 +207,8 @@ def _write_experiment(bench: SearchBench, winner: Confirmed) -> Path:
         pinned = f"{pinned}@{engine.built_version}"
     document = bench.document(f"{pinned}, tuned", {_TUNED: options}, confirming=True)
     for each in document["engines"]:
-        each["engine"] = pinned
+        if each["label"] not in bench.rivals:
+            each["engine"] = pinned
     document["description"] = _found_by(bench, winner)
     return write_yaml(bench.folder / f"{_TUNED}.yaml", document)
 

@@ -16,6 +16,7 @@ from kvdyno.model.options import display_options
 from kvdyno.model.search import (
     Confirmed,
     ConfirmedRow,
+    Rival,
     SearchFound,
     SearchPaths,
     Share,
@@ -88,6 +89,7 @@ def words(found: SearchFound, *, pictures: Sequence[Picture]) -> Mapping[str, An
         "gains": gain_sentence(found),
         "sure": sure_sentences(found),
         "curse": curse_text,
+        "rivalry": rival_rows,
         "untried": untried_rows(found),
         "pictures": pictures,
         "runs": runs_text,
@@ -100,12 +102,17 @@ def share_text(share: Share) -> str:
 
 
 def gain_sentence(found: SearchFound) -> str:
-    """What the winner gains over the default, with fresh runs."""
+    """What the winner gains over the default and over the other engines, with fresh runs."""
     if found.winner is None:
         return "Nothing: the default's options stay."
-    rows = found.winner.rows
-    listed = "; ".join(f"{place_text(row)} {row.metric} {ratio_text(row)}, {row.verdict}" for row in rows)
-    return f"Over the default: {listed}."
+    number = found.winner.number
+    over = [("the default", found.winner.rows)]
+    over += [(rival.label, rival.candidates[number]) for rival in found.rivals]
+    return " ".join(f"Over {name}: {_listed(rows)}." for name, rows in over if rows)
+
+
+def _listed(rows: Sequence[ConfirmedRow]) -> str:
+    return "; ".join(f"{place_text(row)} {row.metric} {ratio_text(row)}, {row.verdict}" for row in rows)
 
 
 def sure_sentences(found: SearchFound) -> Sequence[str]:
@@ -121,6 +128,14 @@ def sure_sentences(found: SearchFound) -> Sequence[str]:
 def place_text(row: ConfirmedRow) -> str:
     """The workload, marked if the search did not measure it."""
     return f"{row.workload} (unseen)" if row.unseen else row.workload
+
+
+def rival_rows(rival: Rival) -> Sequence[tuple[str, ConfirmedRow]]:
+    """What is compared, and its values: the other engine over the default, then candidates over it."""
+    pairs = [(f"{rival.label} over the default", row) for row in rival.over_default]
+    for number, rows in rival.candidates.items():
+        pairs += [(f"try {number} over {rival.label}", row) for row in rows]
+    return pairs
 
 
 def untried_rows(found: SearchFound) -> Sequence[tuple[str, str]]:

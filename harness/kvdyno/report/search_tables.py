@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from kvdyno.model.options import display_options
 from kvdyno.model.papers import PaperTable
-from kvdyno.model.search import ConfirmedRow, SearchFound, Try
+from kvdyno.model.search import ConfirmedRow, Rival, SearchFound, Try
 from kvdyno.model.units import format_seconds
 
-from .search import gain_text, place_text, runs_text, share_text
+from .search import gain_text, place_text, rival_rows, runs_text, share_text
 from .study import ratio_text
 from .study_tables import text_table
 
@@ -18,14 +18,15 @@ _TIMES = "Numbers are how many times better than the default."
 
 
 def search_tables(found: SearchFound) -> Mapping[str, PaperTable]:
-    """The tables that have rows, by what they show: "try 3" is a confirmed candidate's, "importances
-    throughput" those of an objective.
+    """The tables that have rows, by what they show: "try 3" is a confirmed candidate's, "beside
+    rocksdb-adoc" another engine's, "importances throughput" those of an objective.
     """
     front = [one for one in found.tries if one.number in found.front]
     tables = [
         *(text_table(f"try {c.number}", f"Try {c.number}", "Over the default, with fresh runs.",
                      _PLACE, ("over the default", "verdict"), map(_confirmed, c.rows))
           for c in found.confirmed),
+        *map(_rival, found.rivals),
         _tries("front", "Front", f"The tries that no other one beats in every objective. {_TIMES}",
                front, found, {}),
         *(text_table(f"importances {metric}", metric, "Shares of importance with 95 % intervals.",
@@ -41,6 +42,21 @@ def search_tables(found: SearchFound) -> Mapping[str, PaperTable]:
 
 def _confirmed(row: ConfirmedRow) -> tuple[Sequence[str], Sequence[str]]:
     return (place_text(row), row.metric), (ratio_text(row), row.verdict)
+
+
+def _rival(rival: Rival) -> PaperTable:
+    rows = [
+        ((what, place_text(row), row.metric), (ratio_text(row), row.verdict))
+        for what, row in rival_rows(rival)
+    ]
+    return text_table(
+        f"beside {rival.label}",
+        f"Beside {rival.label}",
+        "In the runs of the confirmation.",
+        ("compared", *_PLACE),
+        ("ratio", "verdict"),
+        rows,
+    )
 
 
 def _tries(

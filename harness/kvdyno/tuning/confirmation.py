@@ -1,4 +1,4 @@
-"""What a search's confirmation shows: candidates and the second default, in fresh runs."""
+"""What a search's confirmation shows: candidates, the second default and other engines, in fresh runs."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from kvdyno.model.search import (
     Confirmed,
     ConfirmedRow,
     Objective,
+    Rival,
     Try,
     better_ratio,
 )
@@ -108,6 +109,26 @@ def costs_of(found: Analysis, winner: Confirmed, *, axis: str = WORKLOAD) -> tup
         Cost(str(row[WORKLOAD]), metric, float(row["ratio"]), *_interval(row), int(row["n"]))
         for metric in COSTS
         for row in _ratios(found, winner.label, over=DEFAULT, metric=metric, axis=axis)
+    )
+
+
+def rivals_of(
+    found: Analysis,
+    labels: Sequence[str],
+    tries: Mapping[str, Try],
+    *,
+    seen: Sequence[str],
+    objectives: Sequence[Objective],
+    axis: str = WORKLOAD,
+) -> tuple[Rival, ...]:
+    """The other engines of the confirmation, beside the default and the chosen candidates."""
+
+    def rows(label: str, over: str) -> tuple[ConfirmedRow, ...]:
+        return rows_of(found, label, over=over, objectives=objectives, seen=seen, axis=axis)
+
+    return tuple(
+        Rival(label, rows(label, DEFAULT), {one.number: rows(name, label) for name, one in tries.items()})
+        for label in labels
     )
 
 

@@ -29,6 +29,8 @@ DEFAULT, CANDIDATE, TWIN = "default", "candidate", "default-again"
 CHOSEN = 3
 #: Where a metric is looked for first: in spans, whose time includes work left for later.
 _PHASES = ("run", "build", "measure", "load")
+#: An engine and one of its presets.
+EnginePreset = tuple[str, str]
 _SHORT = ("p50", "p90", "p99", "p99.9", "max", "mean")
 
 
@@ -67,10 +69,12 @@ def experiment_of(
     shared: Mapping[str, Any],
     axis: str = WORKLOAD,
     twin: bool = False,
+    rivals: Mapping[str, EnginePreset] | None = None,
 ) -> dict[str, Any]:
     """Candidates by label beside the default, as an experiment's document. Workloads are values of the axis.
-    With `twin`, a second default.
+    With `twin`, a second default. `rivals` are other engines by label, with each of which all are compared.
     """
+    others = {label: {"engine": name, "preset": its} for label, (name, its) in (rivals or {}).items()}
     own: dict[str, Any] = {"engine": engine, "preset": preset}
     again = [own | {"label": TWIN, "twin_of": DEFAULT}] if twin else []
     return {
@@ -79,12 +83,23 @@ def experiment_of(
             own | {"label": DEFAULT},
             *again,
             *(own | {"label": label, "options": dict(options)} for label, options in candidates.items()),
+            *(its | {"label": label} for label, its in others.items()),
         ],
         "baseline": DEFAULT,
         **shared,
         "grid": {axis: list(workloads), **shared["grid"]},
         "figures": [
             {"id": "throughput", "kind": "bars", "title": "Throughput", "metric": "throughput", "x": axis}
+        ],
+        "tables": [
+            {
+                "id": f"over-rival-{number}",
+                "title": f"Throughput over that of {label}",
+                "rows": axis,
+                "columns": "engine",
+                "ratio_to": label,
+            }
+            for number, label in enumerate(others, 1)
         ],
     }
 

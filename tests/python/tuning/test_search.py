@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes.projects import EXPERIMENT, make_project
+from fakes.engines import YCSB_PROPERTIES, describe, option
+from fakes.projects import EXPERIMENT, describing_script, make_driver, make_project
 
 from kvdyno import pipeline
 from kvdyno.catalog import discover
@@ -174,6 +175,51 @@ def test_the_report_in_latex_becomes_a_pdf_that_passes(
     assert "Confirmation" not in first
 
 
+def with_rival(project: Project) -> None:
+    """An engine that tunes itself, with the preset `plus`."""
+    speed = option("speed", "integer", "1", least=1, most=9)
+    described = describe("self-tuned", options=(speed,), properties=YCSB_PROPERTIES)
+    make_driver(project, "self-tuned", script=describing_script(described))
+    (project.adapters / "self-tuned").mkdir()
+    presets = "default: {summary: as is}\nplus: {summary: faster, options: {speed: 2}}\n"
+    (project.adapters / "self-tuned" / "presets.yaml").write_text(presets)
+
+
+def rival_between(properties: Mapping[str, str], workload: str) -> float | None:
+    """The engine that tunes itself is better than the default at workload a, and worse than the best."""
+    if "self-tuned.speed" in properties:
+        return 60_000.0 if workload == "a" else 40_000.0
+    return filters_pay(properties, workload)
+
+
+def test_the_found_options_stand_beside_an_engine_that_tunes_itself(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_rival(project)
+    simulation = Simulation(rival_between)
+    found = search(project, simulation, monkeypatch, rivals=("self-tuned=plus",))
+    (rival,) = found.rivals
+    assert rival.label == "self-tuned-plus"
+    over = {r.workload: r for r in rival.over_default if r.metric == "throughput"}
+    assert {workload: row.verdict for workload, row in over.items()} == {"a": "better", "c": "worse"}
+    assert found.winner
+    mine = {r.workload: r for r in rival.candidates[found.winner.number] if r.metric == "throughput"}
+    assert mine["a"].better
+    assert mine["a"].ratio == pytest.approx((found.winner.fresh or 0) / over["a"].ratio, rel=0.05)
+    written = pipeline.write_search(project, found)
+    for form in (written.html, written.markdown, written.latex):
+        text = form.read_text()
+        assert "Beside other engines" in text
+        assert f"try {found.winner.number} over self-tuned-plus" in text
+    assert "Over self-tuned-plus: a throughput" in gain_sentence(found)
+    tries = [record for record in simulation.records.values() if record.repetition == 1]
+    count = sum(record.point.label == "self-tuned-plus" for record in tries)
+    assert count == 2, "only the confirmation measures it, at both workloads"
+    _, whole = pipeline.make_plan(project, pipeline.Request(str(found.experiment)))
+    engines = {choice.label: (choice.engine, choice.preset) for choice in whole.experiment.engines}
+    assert engines["self-tuned-plus"] == ("self-tuned", "plus")
+
+
 def test_a_search_without_a_measurement_has_a_report_without_figures(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -318,6 +364,8 @@ BAD = {
     "strategy": ({"strategy": "tpee"}, "did you mean 'tpe'"),
     "profile": ({"profile": "qick"}, "did you mean 'quick'"),
     "preset": ({"preset": "tuned"}, "unknown preset 'tuned'"),
+    "rival": ({"rivals": ("leveldbb",)}, "--beside: unknown engine 'leveldbb'"),
+    "rival's preset": ({"rivals": ("leveldb=tuned",)}, "unknown preset 'tuned'"),
     "budget": ({"budget_seconds": 1.0}, "expected a budget for one try and the confirmation"),
     "option": ({"ranges": {"filter_bit": "1..2"}}, "did you mean 'filter_bits'"),
     "range": ({"ranges": {"filter_bits": "1..99"}}, "filter_bits: expected at most 64, found 99"),

@@ -11,7 +11,7 @@ from rich.console import Console
 from kvdyno.model.options import display_options
 from kvdyno.model.search import SearchFound, SearchPaths
 from kvdyno.model.study import StudyFound, Tested
-from kvdyno.report.search import curse_text, headline, place_text
+from kvdyno.report.search import curse_text, headline, place_text, rival_rows
 from kvdyno.report.study import ratio_text
 
 from .shapes import hanging, plain_table
@@ -79,6 +79,12 @@ def search_page(console: Console, found: SearchFound, *, html: Path) -> None:
         for row in each.rows:
             table.add_row(place_text(row), row.metric, ratio_text(row), row.verdict)
         console.print(table)
+    for rival in found.rivals:
+        console.print(f"\nbeside {rival.label}", soft_wrap=True)
+        table = plain_table("compared", "workload", "metric", ">ratio", "verdict")
+        for what, row in rival_rows(rival):
+            table.add_row(what, place_text(row), row.metric, ratio_text(row), row.verdict)
+        console.print(table)
     console.print(f"\nreport: {html}", soft_wrap=True)
     if found.preset:
         console.print(f"preset: {found.preset}", soft_wrap=True)
@@ -101,6 +107,7 @@ def search_document(found: SearchFound, *, written: SearchPaths) -> dict[str, An
             for metric, shares in found.importances.items()
         },
         "costs": [asdict(each) for each in found.costs],
+        "rivals": [asdict(each) for each in found.rivals],
         "untried": [asdict(each) for each in found.untried],
         "unvaried": list(found.unvaried),
         **{form: str(path) for form, path in asdict(written).items()},
