@@ -131,6 +131,16 @@ def tune(
             show_default=False,
         ),
     ] = None,
+    beside: Annotated[
+        str | None,
+        typer.Option(
+            "--beside",
+            metavar="ENGINE,...",
+            help="Engines that the confirmation measures, too, such as rocksdb-adoc, or rocksdb-adoc=plus "
+            "with a preset.",
+            show_default=False,
+        ),
+    ] = None,
     preset: Annotated[
         str, typer.Option("--preset", metavar="NAME", help="The default that candidates are compared with.")
     ] = "default",
@@ -204,15 +214,16 @@ def tune(
         repeat=repeat,
         dataset=dataset,
         cap=cap,
+        rivals=words(beside) if beside else (),
     )
     found = pipeline.search(here, asked, how=how, watch=_watch(here, how, json=json), wait=wait)
-    html, markdown, trail = pipeline.write_search(found)
+    written = pipeline.write_search(here, found)
     from .pages import tuning as page  # reports bring libraries that take seconds to import
 
     if json:
-        print_json(page.search_document(found, html=html, markdown=markdown, trail=trail))
+        print_json(page.search_document(found, written=written))
     else:
-        page.search_page(console, found, html=html)
+        page.search_page(console, found, html=written.html)
 
 
 def _seconds(budget: str) -> float:

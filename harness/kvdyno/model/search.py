@@ -12,6 +12,7 @@ from pathlib import Path
 
 from .engine import Engine
 from .options import parse_value, value_text
+from .study import Cost
 
 Options = Mapping[str, str]
 
@@ -136,6 +137,17 @@ class Confirmed:
 
 
 @dataclass(frozen=True)
+class Rival:
+    """Another engine in the confirmation: its metrics over the default's, and each chosen candidate's over
+    its own, by the candidate's number.
+    """
+
+    label: str
+    over_default: tuple[ConfirmedRow, ...]
+    candidates: Mapping[int, tuple[ConfirmedRow, ...]]
+
+
+@dataclass(frozen=True)
 class Share:
     """An option's importance, as a share of all options', with a 95 % interval."""
 
@@ -157,10 +169,12 @@ class Untried:
 class SearchFound:
     """What a search found. `front` are the numbers of the tries that no other one beats in every objective.
 
-    `importances` maps each objective's metric to options and their shares, most important first. `untried` is
-    what no candidate had, `unvaried` are the engine's options outside the space. `folder` has the report and
-    the experiments, `confirmation` is the confirmation's ordinary report. `experiment` runs the winner beside
-    the default, and `preset` has its options as the adapter's presets are written; None if the default stays.
+    `twin` is the second default over the first in the confirmation, `costs` is what the winner takes of
+    memory, CPU and disk, `cautions` are the confirmation's, `rivals` its other engines. `importances` maps
+    each objective's metric to options and their shares, most important first. `untried` is what no candidate
+    had, `unvaried` are the engine's options outside the space. `folder` has the report and the experiments,
+    `confirmation` is the confirmation's ordinary report. `experiment` runs the winner beside the default, and
+    `preset` has its options as the adapter's presets are written; None if the default stays.
     """
 
     space: Space
@@ -173,6 +187,10 @@ class SearchFound:
     front: tuple[int, ...]
     confirmed: tuple[Confirmed, ...]
     winner: Confirmed | None
+    twin: tuple[ConfirmedRow, ...]
+    costs: tuple[Cost, ...]
+    cautions: tuple[str, ...]
+    rivals: tuple[Rival, ...]
     importances: Mapping[str, Mapping[str, Share]]
     untried: tuple[Untried, ...]
     unvaried: tuple[str, ...]
@@ -182,6 +200,16 @@ class SearchFound:
     confirmation: Path | None
     experiment: Path | None
     preset: Path | None
+
+
+@dataclass(frozen=True)
+class SearchPaths:
+    """What a search's report consists of."""
+
+    html: Path
+    markdown: Path
+    latex: Path
+    trail: Path
 
 
 def better_ratio(ratio: float, *, higher: bool) -> float:

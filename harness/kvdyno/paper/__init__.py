@@ -6,6 +6,6 @@ own text. What they may call is in `context`; what they print is escaped in `tem
 
 from .build import build_pdf, check_tools
 from .render import Rendered, render
-from .study import render_study
+from .report import render_report
 
-__all__ = ["Rendered", "build_pdf", "check_tools", "render", "render_study"]
+__all__ = ["Rendered", "build_pdf", "check_tools", "render", "render_report"]

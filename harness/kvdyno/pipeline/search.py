@@ -10,22 +10,26 @@ from __future__ import annotations
 import datetime as dt
 import random
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from kvdyno.errors import UsageError
 from kvdyno.model.engine import Engine
 from kvdyno.model.options import parse_value, slug_value
 from kvdyno.model.project import Project
-from kvdyno.model.search import Confirmed, Options, SearchFound, Try
+from kvdyno.model.results import Analysis
+from kvdyno.model.search import Confirmed, ConfirmedRow, Options, Rival, SearchFound, SearchPaths, Try
 from kvdyno.model.units import format_seconds
 from kvdyno.model.versions import split_version
 from kvdyno.plan import estimate
 from kvdyno.tuning import search as parts
 from kvdyno.tuning.candidates import drawn
+from kvdyno.tuning.confirmation import confirmed, costs_of, rivals_of, rows_of, winner_of
 from kvdyno.tuning.insight import importances, untried
 from kvdyno.tuning.strategies import front_of
 
 from .conclusions import analyse, write_report
+from .papers import PAPER_BASE
 from .planning import demand_memory
 from .reuse import SweepSettings
 from .search_bench import SearchBench, SearchRequest
@@ -98,31 +102,51 @@ def _some(bench: SearchBench) -> Mapping[str, Options]:
     return found
 
 
+@dataclass(frozen=True)
+class _Confirmation:
+    """What the confirmation showed; nothing if no candidate was measured."""
+
+    results: tuple[Confirmed, ...] = ()
+    twin: tuple[ConfirmedRow, ...] = ()
+    rivals: tuple[Rival, ...] = ()
+    found: Analysis | None = None
+    page: Path | None = None
+    seconds: float = 0.0
+
+
+def _confirm(bench: SearchBench, tries: Mapping[str, Try]) -> _Confirmation:
+    """Measure the chosen tries beside default, second default and rivals, and write the ordinary report."""
+    if not tries:
+        return _Confirmation()
+    document = bench.document(
+        f"Confirmation of {bench.name}",
+        {label: one.options for label, one in tries.items()},
+        confirming=True,
+        twin=True,
+    )
+    whole = bench.planned("confirmation", document, repeat=bench.asked.repeat)
+    records = bench.measured(whole)
+    found = analyse(bench.project, whole, records=records)
+    again = [f"kvdyno run {whole.experiment.path} --profile {bench.asked.profile}"]
+    page = write_report(
+        bench.project, found, whole.experiment, commands=again, uncapped=bench.how.uncapped
+    ).html
+    asked, objectives = bench.asked, bench.objectives
+    seen, axis = asked.workloads, asked.axis
+    return _Confirmation(
+        results=confirmed(found, tries, seen=seen, objectives=objectives, axis=axis),
+        twin=rows_of(found, parts.TWIN, over=parts.DEFAULT, objectives=objectives[:1], seen=seen, axis=axis),
+        rivals=rivals_of(found, list(bench.rivals), tries, seen=seen, objectives=objectives, axis=axis),
+        found=found,
+        page=page,
+        seconds=parts.seconds_of(records),
+    )
+
+
 def _concluded(bench: SearchBench, trail: tuple[Try, ...]) -> SearchFound:
     # A try that took no time is the default, or an earlier one again.
-    tries = parts.chosen([one for one in trail if one.seconds])
-    results: tuple[Confirmed, ...] = ()
-    spent = sum(one.seconds for one in trail)
-    page = None
-    if tries:
-        document = bench.document(
-            f"Confirmation of {bench.name}",
-            {label: one.options for label, one in tries.items()},
-            confirming=True,
-            twin=True,
-        )
-        whole = bench.planned("confirmation", document, repeat=bench.asked.repeat)
-        records = bench.measured(whole)
-        spent += parts.seconds_of(records)
-        found = analyse(bench.project, whole, records=records)
-        again = [f"kvdyno run {whole.experiment.path} --profile {bench.asked.profile}"]
-        page = write_report(
-            bench.project, found, whole.experiment, commands=again, uncapped=bench.how.uncapped
-        ).html
-        results = parts.confirmed(
-            found, tries, seen=bench.asked.workloads, objectives=bench.objectives, axis=bench.asked.axis
-        )
-    winner = parts.winner_of(results, objective=bench.objectives[0])
+    last = _confirm(bench, parts.chosen([one for one in trail if one.seconds]))
+    winner = winner_of(last.results, objective=bench.objectives[0])
     return SearchFound(
         space=bench.space,
         profile=bench.asked.profile,
@@ -132,8 +156,12 @@ def _concluded(bench: SearchBench, trail: tuple[Try, ...]) -> SearchFound:
         objectives=bench.objectives,
         tries=trail,
         front=tuple(one.number for one in front_of(trail)),
-        confirmed=results,
+        confirmed=last.results,
         winner=winner,
+        twin=last.twin,
+        costs=costs_of(last.found, winner, axis=bench.asked.axis) if last.found and winner else (),
+        cautions=tuple(dict.fromkeys(c.message for c in last.found.cautions)) if last.found else (),
+        rivals=last.rivals,
         importances={
             each.metric: importances(bench.space, trail, objective=place)
             for place, each in enumerate(bench.objectives)
@@ -141,9 +169,9 @@ def _concluded(bench: SearchBench, trail: tuple[Try, ...]) -> SearchFound:
         untried=untried(bench.space, trail),
         unvaried=_unvaried(bench),
         budget_seconds=bench.asked.budget_seconds,
-        spent_seconds=spent,
+        spent_seconds=sum(one.seconds for one in trail) + last.seconds,
         folder=bench.folder,
-        confirmation=page,
+        confirmation=last.page,
         experiment=_write_experiment(bench, winner) if winner else None,
         preset=_write_preset(bench, winner) if winner else None,
     )
@@ -179,7 +207,8 @@ def _write_experiment(bench: SearchBench, winner: Confirmed) -> Path:
         pinned = f"{pinned}@{engine.built_version}"
     document = bench.document(f"{pinned}, tuned", {_TUNED: options}, confirming=True)
     for each in document["engines"]:
-        each["engine"] = pinned
+        if each["label"] not in bench.rivals:
+            each["engine"] = pinned
     document["description"] = _found_by(bench, winner)
     return write_yaml(bench.folder / f"{_TUNED}.yaml", document)
 
@@ -190,10 +219,20 @@ def _spelled(engine: Engine, name: str, text: str) -> str:
     return slug_value(option, parse_value(option, text)) if option else text
 
 
-def write_search(found: SearchFound) -> tuple[Path, Path, Path]:
-    """The search's report as HTML and Markdown, and its trail as CSV. Raises StoreError if they cannot be
-    written.
+def write_search(project: Project, found: SearchFound) -> SearchPaths:
+    """The search's report as HTML, Markdown and LaTeX, and its trail as CSV. Raises StoreError if they cannot
+    be written.
     """
-    from kvdyno.report.search import write_search as written
+    from kvdyno import paper
+    from kvdyno.report import search as report
+    from kvdyno.report.search_tables import search_tables
 
-    return written(found)
+    pictures = report.draw(found)
+    latex = paper.render_report(
+        "search",
+        found,
+        words=report.words(found, pictures=pictures),
+        tables=search_tables(found),
+        base=project.paper_texts / PAPER_BASE,
+    )
+    return report.write_search(found, pictures=pictures, latex=latex)

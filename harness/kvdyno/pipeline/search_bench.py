@@ -39,7 +39,8 @@ class SearchRequest:
 
     `ranges` replace those of the adapter's tuning.yaml. `tries` bounds their number beside the budget.
     `dataset`, `cap` and `properties` are at paper scale. `short` is the share of the measured phase after
-    which candidates without hope are dropped; None: all are measured in full length.
+    which candidates without hope are dropped; None: all are measured in full length. `rivals` are other
+    engines for the confirmation: "rocksdb-adoc", or "rocksdb-adoc=plus" with a preset.
     """
 
     engine: str
@@ -60,6 +61,7 @@ class SearchRequest:
     cap: str = "16GiB"
     axis: str = ""
     properties: Mapping[str, str] = field(default_factory=dict)
+    rivals: tuple[str, ...] = ()
 
     @property
     def confirmed_beside(self) -> tuple[str, ...]:
@@ -119,6 +121,7 @@ class SearchBench:
         except ValueError as error:
             raise UsageError(str(error), where="--cap") from None
         self.space = spec.load_space(self.engine, project=project, cap_bytes=cap_bytes, ranges=asked.ranges)
+        self.rivals = dict(_rival(text, self.engines) for text in asked.rivals)
         self.project, self.asked, self._watch, self._wait = project, asked, watch, wait
         self.how = replace(how, earliest=True)
 
@@ -147,7 +150,7 @@ class SearchBench:
         phases: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
         """An experiment with these candidates: so many repetitions of a try, the profile's for a
-        confirmation. `phases` replace the profile's.
+        confirmation, which has the other engines too. `phases` replace the profile's.
         """
         grid = {"dataset": [self.asked.dataset], "threads": [2]} if self.asked.dataset else {}
         shared: dict[str, Any] = {"grid": grid, "cap": self.asked.cap}
@@ -167,6 +170,7 @@ class SearchBench:
             axis=self.asked.axis,
             shared=shared,
             twin=twin,
+            rivals=self.rivals if confirming else {},
         )
 
     def planned(self, name: str, document: Mapping[str, Any], *, repeat: int | None = None) -> Plan:
@@ -212,6 +216,17 @@ def _engine(asked: SearchRequest, engines: Mapping[str, Engine]) -> Engine:
     if asked.preset not in engine.presets:
         raise UsageError(unknown("preset", asked.preset, engine.presets), where="--preset")
     return engine
+
+
+def _rival(text: str, engines: Mapping[str, Engine]) -> tuple[str, parts.EnginePreset]:
+    """The label, engine and preset of "rocksdb-adoc=plus". Raises UsageError for one that is not here."""
+    name, _, preset = text.partition("=")
+    if name not in engines:
+        raise UsageError(unknown("engine", name, list(engines)), where="--beside", remedy="kvdyno engines")
+    presets = engines[name].presets
+    if preset and preset not in presets:
+        raise UsageError(unknown("preset", preset, presets), where=f"--beside {text}")
+    return (f"{name}-{preset}" if preset else name), (name, preset or "default")
 
 
 def _profile(asked: SearchRequest, project: Project) -> Profile:

@@ -209,7 +209,11 @@ def write_study(project: Project, found: StudyFound) -> tuple[Path, Path, Path]:
     from kvdyno.report.study_tables import study_tables
 
     out = project.reports / f"study-{found.study.name}-{found.profile}"
-    latex = paper.render_study(
-        found, words=report.words(found), tables=study_tables(found), base=project.paper_texts / PAPER_BASE
+    latex = paper.render_report(
+        "study",
+        found,
+        words=report.words(found),
+        tables=study_tables(found),
+        base=project.paper_texts / PAPER_BASE,
     )
     return report.write_study(found, latex=latex, out=out)

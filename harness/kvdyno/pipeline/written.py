@@ -20,14 +20,18 @@ Watch = Callable[[Plan], AbstractContextManager[Observer]]
 
 
 def write_yaml(path: Path, document: Mapping[str, Any]) -> Path:
-    """Write the document as YAML, in place of what was there; returns its path. Raises StoreError."""
+    """Write the document as YAML, in place of what was there; returns its path. The file appears whole or not
+    at all. Raises StoreError.
+    """
     make_folder(path.parent)
     yaml = YAML()
     yaml.default_flow_style = False
     yaml.width = 110
+    partial = path.with_name(f".{path.name}.partial")
     try:
-        with path.open("w", encoding="utf-8") as stream:
+        with partial.open("w", encoding="utf-8") as stream:
             yaml.dump(dict(document), stream)
+        partial.replace(path)
     except OSError as error:
         raise StoreError(f"cannot write: {error.strerror}", where=str(path)) from error
     return path

@@ -1,52 +1,66 @@
-"""The report of a search as one HTML file and as Markdown, and its trail as CSV."""
+"""The report of a search, as one HTML file, Markdown and LaTeX, and its trail as CSV."""
 
 from __future__ import annotations
 
 import csv
 import io
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os.path import relpath
-from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from kvdyno.errors import StoreError
 from kvdyno.model.options import display_options
-from kvdyno.model.search import Confirmed, ConfirmedRow, SearchFound, Share, Try, Untried
+from kvdyno.model.search import (
+    Confirmed,
+    ConfirmedRow,
+    Rival,
+    SearchFound,
+    SearchPaths,
+    Share,
+    Try,
+    Untried,
+)
 from kvdyno.model.units import format_seconds
 from plots.units import three_digits
 
 from . import looks
 from .files import make_folder, write_text
-from .html import template_text
+from .html import coded, template_text
 from .markdown import plain
 from .search_figures import Picture, draw_search
+from .study import noise_sentence, ratio_text
 
 _KINDS = {True: "up", False: "down", None: "open"}
 
 
-def write_search(found: SearchFound) -> tuple[Path, Path, Path]:
-    """Write search.html, search.md, trail.csv and figures/ into the search's folder.
-
-    Raises StoreError if that fails.
-    """
+def draw(found: SearchFound) -> tuple[Picture, ...]:
+    """Draw the figures of all forms into the search's folder. Raises StoreError if that fails."""
     figures = found.folder / "figures"
     make_folder(figures)
     try:
-        pictures = draw_search(found, folder=figures)
+        return draw_search(found, folder=figures)
     except OSError as error:
         raise StoreError(f"cannot write: {error.strerror}", where=str(figures)) from error
-    texts = (render(found, pictures, suffix=suffix) for suffix in ("html", "md"))
-    page, text = (
-        write_text(found.folder / f"search.{suffix}", content)
-        for suffix, content in zip(("html", "md"), texts, strict=True)
-    )
-    return page, text, write_text(found.folder / "trail.csv", trail_csv(found))
 
 
-def render(found: SearchFound, pictures: Sequence[Picture], *, suffix: str) -> str:
-    """The report in one form, "html" or "md"."""
+def write_search(found: SearchFound, *, pictures: Sequence[Picture], latex: str) -> SearchPaths:
+    """Write search.html, search.md, what was made of `words` as search.tex, and trail.csv into the search's
+    folder, where `pictures` are.
+
+    Raises StoreError if that fails.
+    """
+    shown = words(found, pictures=pictures)
+    texts = {f"search.{suffix}": render(found, shown, suffix=suffix) for suffix in ("html", "md")}
+    texts |= {"search.tex": latex, "trail.csv": trail_csv(found)}
+    page, text, source, trail = (write_text(found.folder / name, text) for name, text in texts.items())
+    return SearchPaths(html=page, markdown=text, latex=source, trail=trail)
+
+
+def render(found: SearchFound, shown: Mapping[str, Any], *, suffix: str) -> str:
+    """The report in one form, "html" or "md"; `shown` are its words."""
     environment = Environment(
         loader=FunctionLoader(template_text),
         autoescape=suffix == "html",
@@ -54,29 +68,79 @@ def render(found: SearchFound, pictures: Sequence[Picture], *, suffix: str) -> s
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["plain"] = plain
-    environment.globals.update(
-        gain=gain_text,
-        row=row_text,
-        kind=_KINDS.get,
-        number=three_digits,
-        seconds=format_seconds,
-        shown=lambda options: display_options(found.space.engine.description, options),
-        share=share_text,
-        link=lambda path: relpath(path, found.folder),
-        headline=headline(found),
-        curse=curse_text,
-        untried=[(each.name, untried_text(each, found)) for each in found.untried],
-        pictures=pictures,
-        runs=runs_text,
-    )
+    environment.filters.update(coded=coded, plain=plain)
+    environment.globals.update(kind=_KINDS.get, **shown)
     colours = {"colour_rules": looks.colour_rules()} if suffix == "html" else {}
     return environment.get_template(f"search.{suffix}.j2").render(f=found, **colours)
+
+
+def words(found: SearchFound, *, pictures: Sequence[Picture]) -> Mapping[str, Any]:
+    """What all forms of the report print: sentences, and functions that make texts of values."""
+    return {
+        "title": f"Options of {found.space.engine.name}, searched",
+        "gain": gain_text,
+        "place": place_text,
+        "ratio": ratio_text,
+        "seconds": format_seconds,
+        "shown": lambda options: display_options(found.space.engine.description, options),
+        "share": share_text,
+        "link": lambda path: relpath(path, found.folder),
+        "headline": headline(found),
+        "gains": gain_sentence(found),
+        "sure": sure_sentences(found),
+        "curse": curse_text,
+        "rivalry": rival_rows,
+        "untried": untried_rows(found),
+        "pictures": pictures,
+        "runs": runs_text,
+    }
 
 
 def share_text(share: Share) -> str:
     """ "41 % (22 to 63)"."""
     return f"{100 * share.value:.0f} % ({100 * share.low:.0f} to {100 * share.high:.0f})"
+
+
+def gain_sentence(found: SearchFound) -> str:
+    """What the winner gains over the default and over the other engines, with fresh runs."""
+    if found.winner is None:
+        return "Nothing: the default's options stay."
+    number = found.winner.number
+    over = [("the default", found.winner.rows)]
+    over += [(rival.label, rival.candidates[number]) for rival in found.rivals]
+    return " ".join(f"Over {name}: {_listed(rows)}." for name, rows in over if rows)
+
+
+def _listed(rows: Sequence[ConfirmedRow]) -> str:
+    return "; ".join(f"{place_text(row)} {row.metric} {ratio_text(row)}, {row.verdict}" for row in rows)
+
+
+def sure_sentences(found: SearchFound) -> Sequence[str]:
+    """How sure the gain is: the noise, what the search had promised, and how verdicts are reached."""
+    if not found.confirmed:
+        return ("No candidate was measured well, so there was nothing to confirm.",)
+    first = found.objectives[0].metric
+    promised = f"Times better in {first}: {curse_text(found.winner)}." if found.winner else ""
+    adjusted = "Verdicts are adjusted for the number of comparisons."
+    return tuple(filter(None, (noise_sentence(found.twin), promised, adjusted)))
+
+
+def place_text(row: ConfirmedRow) -> str:
+    """The workload, marked if the search did not measure it."""
+    return f"{row.workload} (unseen)" if row.unseen else row.workload
+
+
+def rival_rows(rival: Rival) -> Sequence[tuple[str, ConfirmedRow]]:
+    """What is compared, and its values: the other engine over the default, then candidates over it."""
+    pairs = [(f"{rival.label} over the default", row) for row in rival.over_default]
+    for number, rows in rival.candidates.items():
+        pairs += [(f"try {number} over {rival.label}", row) for row in rows]
+    return pairs
+
+
+def untried_rows(found: SearchFound) -> Sequence[tuple[str, str]]:
+    """Options, and what no candidate had of them."""
+    return [(each.name, untried_text(each, found)) for each in found.untried]
 
 
 def untried_text(each: Untried, found: SearchFound) -> str:
@@ -126,16 +190,6 @@ def curse_text(each: Confirmed) -> str:
 def gain_text(one: Try, place: int) -> str:
     """How many times better than the default, or why that is not known."""
     return one.failure if one.gains is None else three_digits(math.exp(one.gains[place]))
-
-
-def row_text(row: ConfirmedRow) -> str:
-    """ "1.32 (1.21 to 1.44), n = 5"."""
-    ends = (
-        ""
-        if row.low is None or row.high is None
-        else (f" ({three_digits(row.low)} to {three_digits(row.high)})")
-    )
-    return f"{three_digits(row.ratio)}{ends}, n = {row.n}"
 
 
 def trail_csv(found: SearchFound) -> str:

@@ -31,13 +31,14 @@ _TICKS = 3
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure's markup for a page, the file for Markdown, and what it shows."""
+    """A figure's markup for a page, the files for Markdown and for LaTeX, and what it shows."""
 
     id: str
     title: str
     caption: str
     markup: str
     svg: Path
+    pdf: Path
 
 
 def draw_search(found: SearchFound, *, folder: Path) -> tuple[Picture, ...]:
@@ -63,7 +64,7 @@ def _saved(each: _Drawn, *, folder: Path) -> Picture:
     files = plots.save(each.draw(each.table, each.binding), folder / f"search-{each.id}")
     alt = f"{each.title}. {each.caption}"
     markup = embedded(files.svg, name=f"picture-{each.id}", alt=alt)
-    return Picture(each.id, each.title, each.caption, markup, files.svg)
+    return Picture(each.id, each.title, each.caption, markup, files.svg, files.pdf)
 
 
 def _front(found: SearchFound, measured: Sequence[Try]) -> _Drawn:

@@ -11,6 +11,7 @@ from typing import Any
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from kvdyno.model.options import display_options
+from kvdyno.model.search import ConfirmedRow
 from kvdyno.model.study import Change, StudyFound, Tested, Trial, Values
 from plots.units import quantity, three_digits
 
@@ -69,6 +70,7 @@ def render(found: StudyFound, *, out: Path, suffix: str) -> str:
 def words(found: StudyFound) -> Mapping[str, Any]:
     """What all forms of the report print: sentences, and functions that make texts of values."""
     return {
+        "title": found.study.title,
         "ratio": ratio_text,
         "values": values_text,
         "number": three_digits,
@@ -78,7 +80,7 @@ def words(found: StudyFound) -> Mapping[str, Any]:
         "verdicts": verdict_counts(found.trials),
         "conclusion": conclusion(found),
         "gain": gain_sentence(found),
-        "noise": noise_sentence(found),
+        "noise": noise_sentence(found.twin),
         "published": published_rows(found),
         "comparisons": comparisons,
     }
@@ -145,9 +147,9 @@ def gain_sentence(found: StudyFound) -> str:
     return "; ".join(f"{change.workload}: {ratio_text(change)}" for change in found.gains) + "."
 
 
-def noise_sentence(found: StudyFound) -> str:
+def noise_sentence(twin: Sequence[Change | ConfirmedRow]) -> str:
     """How far two copies of the default lay apart, which a gain must exceed."""
-    apart = [max(c.ratio, 1 / c.ratio) for c in found.twin if c.ratio]
+    apart = [max(c.ratio, 1 / c.ratio) for c in twin if c.ratio]
     if not apart:
         return ""
     return f"Two copies of the default, measured beside it, differ by up to × {three_digits(max(apart))}."

@@ -16,20 +16,20 @@ _CHANGES = ("throughput before", "after", "mean before", "mean after", "runtime 
 def study_tables(found: StudyFound) -> Mapping[str, PaperTable]:
     """The tables that have rows, by what they show; a comparison's is "<hypothesis> <what it is over>"."""
     tables = [
-        _table("gains", "What it gains", "Throughput of the best options over the default's, fresh runs.",
+        text_table("gains", "What it gains", "Throughput of the best options over the default's, fresh runs.",
                ("workload",), ("best over default",),
                [((c.workload,), (ratio_text(c),)) for c in found.gains]),
-        _table("costs", "What it costs", "The best options over the default, in the same runs.",
+        text_table("costs", "What it costs", "The best options over the default, in the same runs.",
                ("workload", "metric"), ("best over default",),
                [((c.workload, c.metric), (ratio_text(c),)) for c in found.costs]),
-        _table("workloads", "Workloads", "From the workload files and the plan. "
+        text_table("workloads", "Workloads", "From the workload files and the plan. "
                "The working set holds the fewest records that receive nine draws in ten.",
                ("workload", "mix", "keys"), ("record", "data", "working set", "over the cap"),
                map(_workload, found.workloads)),
-        _table("verdicts", "Verdicts", "Adjusted for the number of hypotheses (Holm).",
+        text_table("verdicts", "Verdicts", "Adjusted for the number of hypotheses (Holm).",
                ("hypothesis", "expected"), ("on the default", "on the best so far", "adopted"),
                map(_verdict, found.trials)),
-        _table("published", "Beside the published report", "Throughput over its own default's.",
+        text_table("published", "Beside the published report", "Throughput over its own default's.",
                ("hypothesis", "workload"), ("published", "here"),
                [((r.hypothesis, r.workload), (r.published, r.ours)) for r in published_rows(found)]),
         *(_changes(trial, name, tested) for trial in found.trials for name, tested in comparisons(trial)),
@@ -52,7 +52,7 @@ def _verdict(trial: Trial) -> tuple[Sequence[str], Sequence[str]]:
 def _changes(trial: Trial, name: str, tested: Tested) -> PaperTable:
     """One comparison of a hypothesis at every workload."""
     its = trial.hypothesis
-    return _table(
+    return text_table(
         f"{its.id} {name}",
         f"{its.id}, {name}: {tested.verdict}",
         f"{tested.why}. Medians with 95 % intervals over repetitions; means are arithmetic.",
@@ -69,7 +69,7 @@ def _values(change: Change) -> Sequence[str]:
     return (ratio_text(change), *rates, *means, *(values_text(e.get("seconds")) for e in (before, after)))
 
 
-def _table(
+def text_table(
     name: str,
     title: str,
     caption: str,
@@ -77,6 +77,7 @@ def _table(
     columns: Sequence[str],
     rows: Iterable[tuple[Sequence[str], Sequence[str]]],
 ) -> PaperTable:
+    """A table of texts, of each row's names and cells."""
     filled = tuple((tuple(heads), tuple(map(_cell, cells))) for heads, cells in rows)
     return PaperTable(name, title, caption, tuple(names), tuple(columns), filled)
 

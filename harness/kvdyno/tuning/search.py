@@ -7,8 +7,6 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import pandas as pd
-
 from kvdyno.errors import UsageError
 from kvdyno.model.axes import VOLUME_MIN, WORKLOAD
 from kvdyno.model.engine import Engine
@@ -16,10 +14,7 @@ from kvdyno.model.experiment import Phases
 from kvdyno.model.metrics import metrics_of
 from kvdyno.model.options import parse_value, scale_value
 from kvdyno.model.record import Record
-from kvdyno.model.results import Analysis
 from kvdyno.model.search import (
-    Confirmed,
-    ConfirmedRow,
     Objective,
     Options,
     Try,
@@ -34,8 +29,9 @@ DEFAULT, CANDIDATE, TWIN = "default", "candidate", "default-again"
 CHOSEN = 3
 #: Where a metric is looked for first: in spans, whose time includes work left for later.
 _PHASES = ("run", "build", "measure", "load")
+#: An engine and one of its presets.
+EnginePreset = tuple[str, str]
 _SHORT = ("p50", "p90", "p99", "p99.9", "max", "mean")
-_BETTER = {True: "better", False: "worse"}
 
 
 def objectives_of(words: Sequence[str], *, engine: Engine) -> tuple[Objective, ...]:
@@ -73,10 +69,12 @@ def experiment_of(
     shared: Mapping[str, Any],
     axis: str = WORKLOAD,
     twin: bool = False,
+    rivals: Mapping[str, EnginePreset] | None = None,
 ) -> dict[str, Any]:
     """Candidates by label beside the default, as an experiment's document. Workloads are values of the axis.
-    With `twin`, a second default.
+    With `twin`, a second default. `rivals` are other engines by label, with each of which all are compared.
     """
+    others = {label: {"engine": name, "preset": its} for label, (name, its) in (rivals or {}).items()}
     own: dict[str, Any] = {"engine": engine, "preset": preset}
     again = [own | {"label": TWIN, "twin_of": DEFAULT}] if twin else []
     return {
@@ -85,12 +83,23 @@ def experiment_of(
             own | {"label": DEFAULT},
             *again,
             *(own | {"label": label, "options": dict(options)} for label, options in candidates.items()),
+            *(its | {"label": label} for label, its in others.items()),
         ],
         "baseline": DEFAULT,
         **shared,
         "grid": {axis: list(workloads), **shared["grid"]},
         "figures": [
             {"id": "throughput", "kind": "bars", "title": "Throughput", "metric": "throughput", "x": axis}
+        ],
+        "tables": [
+            {
+                "id": f"over-rival-{number}",
+                "title": f"Throughput over that of {label}",
+                "rows": axis,
+                "columns": "engine",
+                "ratio_to": label,
+            }
+            for number, label in enumerate(others, 1)
         ],
     }
 
@@ -161,11 +170,11 @@ def _gains(records: Sequence[Record], objective: Objective, *, axis: str) -> Map
 def _metric(record: Record, metric: str) -> float | None:
     phases = record.outcome.phases if record.outcome else ()
     having = [phase for phase in phases if metric in phase.metrics]
-    best = min(having, key=lambda phase: _rank(phase.name), default=None)
+    best = min(having, key=lambda phase: phase_rank(phase.name), default=None)
     return best.metrics[metric].value if best else None
 
 
-def _rank(phase: str) -> int:
+def phase_rank(phase: str) -> int:
     """The place of a phase among those where a metric is looked for; phases of other drivers come last."""
     return _PHASES.index(phase) if phase in _PHASES else len(_PHASES)
 
@@ -192,71 +201,3 @@ def _moment(text: str) -> dt.datetime:
 def chosen(trail: Sequence[Try]) -> Mapping[str, Try]:
     """The tries that the confirmation measures again, by label: the first of the front."""
     return {f"try-{each.number}": each for each in front_of(trail)[:CHOSEN]}
-
-
-def confirmed(
-    found: Analysis,
-    tries: Mapping[str, Try],
-    *,
-    seen: Sequence[str],
-    objectives: Sequence[Objective],
-    axis: str = WORKLOAD,
-) -> tuple[Confirmed, ...]:
-    """Each chosen candidate over the default, at all workloads of the confirmation: values of the axis."""
-    results = []
-    for label, each in tries.items():
-        rows = tuple(row for one in objectives for row in _rows(found, label, one, seen=seen, axis=axis))
-        first = objectives[0]
-        gains = [
-            better_ratio(row.ratio, higher=first.higher)
-            for row in rows
-            if row.metric == first.metric and not row.unseen
-        ]
-        fresh = math.exp(sum(gains) / len(gains)) if gains else None
-        searched = math.exp(each.gains[0]) if each.gains else 1.0
-        results.append(Confirmed(each.number, label, each.options, rows, searched, fresh))
-    return tuple(results)
-
-
-def _rows(
-    found: Analysis, label: str, objective: Objective, *, seen: Sequence[str], axis: str
-) -> list[ConfirmedRow]:
-    table = found.ratios
-    mine = table[
-        (table["label"] == label)
-        & (table["baseline"] == DEFAULT)
-        & (table["metric"] == objective.metric)
-        & table["ratio"].notna()
-    ]
-    ranked = mine.assign(rank=mine["phase"].map(_rank)).sort_values("rank", kind="stable")
-    best = ranked.drop_duplicates(axis).sort_index().rename(columns={axis: WORKLOAD})
-    return [_row(row, objective, seen=seen) for row in best.to_dict("records")]
-
-
-def _row(row: Mapping[Any, Any], objective: Objective, *, seen: Sequence[str]) -> ConfirmedRow:
-    low, high = (None if pd.isna(row[end]) else float(row[end]) for end in ("low", "high"))
-    shown = row["verdict"] not in ("same", "equal", "undecided")
-    better = (row["ratio"] > 1) == objective.higher if shown else None
-    return ConfirmedRow(
-        workload=str(row[WORKLOAD]),
-        metric=objective.metric,
-        ratio=float(row["ratio"]),
-        low=low,
-        high=high,
-        n=int(row["n"]),
-        verdict=_BETTER[better] if better is not None else str(row["verdict"]),
-        better=better,
-        unseen=str(row[WORKLOAD]) not in seen,
-    )
-
-
-def winner_of(results: Sequence[Confirmed], *, objective: Objective) -> Confirmed | None:
-    """The candidate with the largest fresh gain in the first objective that is shown to be better at one of
-    the searched workloads and worse at none. None: the default stays.
-    """
-
-    def wins(each: Confirmed) -> bool:
-        shown = [r.better for r in each.rows if r.metric == objective.metric and not r.unseen]
-        return True in shown and False not in shown
-
-    return max((each for each in results if wins(each)), key=lambda each: each.fresh or 0, default=None)

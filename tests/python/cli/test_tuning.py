@@ -46,13 +46,17 @@ def test_without_a_name_the_studies_are_listed(checkout: Checkout) -> None:
 
 
 def test_a_search_prints_what_it_tried_and_can_be_asked_again(checkout: Checkout) -> None:
-    command = (*TUNE, "--tries", "2", "--unseen", "c", "--repeat", "2")
+    command = (*TUNE, "--tries", "2", "--unseen", "c", "--repeat", "2", "--beside", "noop")
     answer = checkout.kvdyno(*command, "--json")
     assert answer.status == 0, answer.err
     assert [one["options"]["persist"] for one in answer.json["tries"]] == ["false", "true"]
-    assert Path(answer.json["markdown"]).is_file()
+    assert all(Path(answer.json[form]).is_file() for form in ("html", "markdown", "latex", "trail"))
+    (rival,) = answer.json["rivals"]
+    assert {row["workload"] for row in rival["over_default"]} == {"a", "c"}
     count = len(checkout.records())
-    assert "candidates by sweep" in checkout.kvdyno(*command).out
+    again = checkout.kvdyno(*command)
+    assert "candidates by sweep" in again.out
+    assert "beside noop" in again.out
     assert len(checkout.records()) == count, "nothing was measured again"
 
 
@@ -74,5 +78,6 @@ def test_a_budget_or_a_range_that_is_none_is_refused(checkout: Checkout) -> None
     answer = checkout.kvdyno(*TUNE, "--budget", "1s")
     assert (answer.status, checkout.records()) == (2, [])
     assert "expected a budget for one try and the confirmation" in answer.err
+    assert "did you mean 'noop'" in checkout.kvdyno(*TUNE, "--beside", "nop").err
     assert "--budget" in checkout.kvdyno(*TUNE, "--budget", "soon").err
     assert "OPTION=FROM..TO" in checkout.kvdyno(*TUNE, "--range", "persist").err

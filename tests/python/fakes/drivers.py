@@ -6,6 +6,8 @@ import json
 import sys
 from pathlib import Path
 
+from kvdyno.model.engine import OptionDescription
+
 from .engines import YCSB_PROPERTIES, describe, option
 
 NAME = "fakedb"
@@ -31,26 +33,34 @@ fi
 exec {python} -S -E {driver} "$@" $more
 """
 
-# Its third measured run stays until a test ends it.
+# One measured run stays until a test ends it.
 _HANG_ONCE = """\
 if [ "$1" = -run ]; then
   echo >> {calls}
-  [ "$(wc -l < {calls})" != 3 ] || more='-p fake=hang'
+  [ "$(wc -l < {calls})" != {hanging} ] || more='-p fake=hang'
 fi
 """
 
 
-def build_fake(binaries: Path, *, calls: Path | None = None) -> Path:
+def build_fake(
+    binaries: Path,
+    *,
+    calls: Path | None = None,
+    hanging: int = 3,
+    options: tuple[OptionDescription, ...] = (),
+) -> Path:
     """The binary kvdyno-fakedb in `binaries`; the driver's property `fake` sets how it fails.
 
-    With `calls` its third measured run hangs, whatever was asked: a line in that file is a measured run.
+    With `calls` the measured run of number `hanging` hangs, whatever was asked: a line in that file is a
+    measured run. `options` change nothing.
     """
-    description = describe(NAME, properties=_PROPERTIES).model_dump(mode="json", exclude_none=True)
+    described = describe(NAME, options=options, properties=_PROPERTIES)
+    description = described.model_dump(mode="json", exclude_none=True)
     path = binaries / f"kvdyno-{NAME}"
     path.write_text(
         _SCRIPT.format(
             description=json.dumps(description),
-            before=_HANG_ONCE.format(calls=calls) if calls else "",
+            before=_HANG_ONCE.format(calls=calls, hanging=hanging) if calls else "",
             python=sys.executable,
             driver=_FAKE_DRIVER,
         )

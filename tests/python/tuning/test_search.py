@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
@@ -9,17 +11,24 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes.projects import EXPERIMENT, make_project
+from fakes.engines import YCSB_PROPERTIES, describe, option
+from fakes.projects import EXPERIMENT, describing_script, make_driver, make_project
 
 from kvdyno import pipeline
 from kvdyno.catalog import discover
 from kvdyno.errors import Interrupted, KvdynoError, SpecError, UsageError
+from kvdyno.model.latex import escaped
 from kvdyno.model.project import Project
 from kvdyno.model.search import SearchFound
+from kvdyno.paper import build_pdf
+from kvdyno.paper.texts import code
+from kvdyno.report.markdown import plain
+from kvdyno.report.search import gain_sentence, sure_sentences
 from kvdyno.spec import load_space
 
 from .surfaces import ENGINE, TUNING, Simulation, add_engine, no_report, number, silent
 
+REPOSITORY = Path(__file__).parents[3]
 SEARCH = sys.modules["kvdyno.pipeline.search"]
 BENCH = sys.modules["kvdyno.pipeline.search_bench"]
 ASKED = pipeline.SearchRequest(
@@ -44,6 +53,7 @@ def filters_pay(properties: Mapping[str, str], _workload: str) -> float | None:
 def project(tmp_path: Path) -> Project:
     project = make_project(tmp_path)
     add_engine(project)
+    (project.root / "paper").symlink_to(REPOSITORY / "paper")
     return project
 
 
@@ -67,10 +77,10 @@ def test_a_search_finds_better_options_and_writes_them_as_an_experiment(
     request = pipeline.Request(str(found.experiment))
     _, whole = pipeline.make_plan(project, request)
     assert [choice.label for choice in whole.experiment.engines] == ["default", "tuned"]
-    page, text, trail = pipeline.write_search(found)
-    for form in (page, text):
+    written = pipeline.write_search(project, found)
+    for form in (written.html, written.markdown, written.latex):
         assert f"try {found.winner.number} is better than the default" in form.read_text()
-    assert len(trail.read_text().splitlines()) == 9
+    assert len(written.trail.read_text().splitlines()) == 9
 
 
 def test_the_found_preset_is_one_of_the_engine_once_its_adapter_has_it(
@@ -91,37 +101,134 @@ def test_the_found_preset_is_one_of_the_engine_once_its_adapter_has_it(
     assert bits == found.winner.options["filter_bits"]
 
 
-def test_both_forms_of_the_report_have_the_figures_intervals_and_what_was_never_tried(
+def test_all_forms_of_the_report_have_the_figures_intervals_and_what_was_never_tried(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = search(project, Simulation(filters_pay), monkeypatch, ranges={"mapped_files": "0,500,1000"})
     found = replace(found, unvaried=("block_size",))
-    page, text, _ = pipeline.write_search(found)
-    html, markdown = page.read_text(), text.read_text()
+    written = pipeline.write_search(project, found)
+    html, markdown, latex = (path.read_text() for path in (written.html, written.markdown, written.latex))
     for name in ("front", "parallel", "interactions"):
         assert f'id="picture-{name}"' in html
         assert f"(figures/search-{name}.svg)" in markdown
-        assert (found.folder / "figures" / f"search-{name}.svg").is_file()
+        assert f"{{figures/search-{name}.pdf}}" in latex
+        for suffix in ("svg", "pdf"):
+            assert (found.folder / "figures" / f"search-{name}.{suffix}").is_file()
     assert html.count("<svg") == 3
     assert "src=" not in html, "the page is self-contained"
     share = next(iter(found.importances["throughput"].values()))
     assert f"{100 * share.value:.0f} % ({100 * share.low:.0f} to {100 * share.high:.0f})" in markdown
-    for form in (html, markdown):
+    for form in (html, markdown, latex.replace(r"\allowbreak{}", "").replace(r"\_", "_")):
         assert "Never tried" in form
         assert "block_size" in form
     assert found.untried
     for each in found.untried:
         assert f"| {each.name} | " in markdown.split("## Never tried")[1]
+        assert code(each.name) in latex.split(r"\section{Never tried}")[1]
+
+
+def test_all_forms_begin_with_one_summary(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = search(project, Simulation(filters_pay), monkeypatch)
+    assert found.winner
+    assert found.winner.curse
+    assert {cost.metric for cost in found.costs} == {"memory.peak_rss"}
+    written = pipeline.write_search(project, found)
+    markdown, latex = written.markdown.read_text(), written.latex.read_text()
+    parts = ("What to set", "What it gains", "How sure it is", "What it costs")
+    forms = ((markdown, "## Confirmation", plain), (latex, r"\section{Confirmation}", escaped))
+    for form, after, written_as in forms:
+        places = [form.index(part) for part in (*parts, after)]
+        assert places == sorted(places)
+        for sentence in (gain_sentence(found), *sure_sentences(found)):
+            assert written_as(sentence) in form
+    for row in found.winner.rows:
+        assert f"{row.workload}{' (unseen)' if row.unseen else ''} {row.metric}" in gain_sentence(found)
+    assert "in the search" in " ".join(sure_sentences(found)), "gain promised against gain confirmed"
+    assert latex.index(r"\clearpage") < latex.index(r"\section{Confirmation}")
+
+
+def test_every_try_is_in_latex_and_texts_are_escaped(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = search(project, Simulation(filters_pay), monkeypatch, strategy="random", tries=20)
+    failed = next(one for one in found.tries if one.gains is None)
+    tries = tuple(replace(one, failure="5 % & more_of it") if one is failed else one for one in found.tries)
+    latex = pipeline.write_search(project, replace(found, tries=tries)).latex.read_text()
+    assert rf"\item Try {failed.number} failed: 5 \% \& more\_of it." in latex
+    trail = latex.split(r"\section{Trail}")[1]
+    for one in tries:
+        assert f"\n{one.number} & " in trail
+    assert r"write\_buffer\_size" in trail
+
+
+@pytest.mark.skipif(shutil.which("latexmk") is None, reason="no LaTeX: harness/setup.sh latex")
+def test_the_report_in_latex_becomes_a_pdf_that_passes(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = search(project, Simulation(filters_pay), monkeypatch)
+    pdf, pages = build_pdf(pipeline.write_search(project, found).latex, epoch=1_700_000_000)
+    assert pages >= 2
+    first = subprocess.run(
+        ["pdftotext", "-l", "1", pdf, "-"], capture_output=True, text=True, check=True
+    ).stdout  # fmt: skip
+    assert "What it costs" in first, "the summary is one page"
+    assert "Confirmation" not in first
+
+
+def with_rival(project: Project) -> None:
+    """An engine that tunes itself, with the preset `plus`."""
+    speed = option("speed", "integer", "1", least=1, most=9)
+    described = describe("self-tuned", options=(speed,), properties=YCSB_PROPERTIES)
+    make_driver(project, "self-tuned", script=describing_script(described))
+    (project.adapters / "self-tuned").mkdir()
+    presets = "default: {summary: as is}\nplus: {summary: faster, options: {speed: 2}}\n"
+    (project.adapters / "self-tuned" / "presets.yaml").write_text(presets)
+
+
+def rival_between(properties: Mapping[str, str], workload: str) -> float | None:
+    """The engine that tunes itself is better than the default at workload a, and worse than the best."""
+    if "self-tuned.speed" in properties:
+        return 60_000.0 if workload == "a" else 40_000.0
+    return filters_pay(properties, workload)
+
+
+def test_the_found_options_stand_beside_an_engine_that_tunes_itself(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_rival(project)
+    simulation = Simulation(rival_between)
+    found = search(project, simulation, monkeypatch, rivals=("self-tuned=plus",))
+    (rival,) = found.rivals
+    assert rival.label == "self-tuned-plus"
+    over = {r.workload: r for r in rival.over_default if r.metric == "throughput"}
+    assert {workload: row.verdict for workload, row in over.items()} == {"a": "better", "c": "worse"}
+    assert found.winner
+    mine = {r.workload: r for r in rival.candidates[found.winner.number] if r.metric == "throughput"}
+    assert mine["a"].better
+    assert mine["a"].ratio == pytest.approx((found.winner.fresh or 0) / over["a"].ratio, rel=0.05)
+    written = pipeline.write_search(project, found)
+    for form in (written.html, written.markdown, written.latex):
+        text = form.read_text()
+        assert "Beside other engines" in text
+        assert f"try {found.winner.number} over self-tuned-plus" in text
+    assert "Over self-tuned-plus: a throughput" in gain_sentence(found)
+    tries = [record for record in simulation.records.values() if record.repetition == 1]
+    count = sum(record.point.label == "self-tuned-plus" for record in tries)
+    assert count == 2, "only the confirmation measures it, at both workloads"
+    _, whole = pipeline.make_plan(project, pipeline.Request(str(found.experiment)))
+    engines = {choice.label: (choice.engine, choice.preset) for choice in whole.experiment.engines}
+    assert engines["self-tuned-plus"] == ("self-tuned", "plus")
 
 
 def test_a_search_without_a_measurement_has_a_report_without_figures(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = search(project, Simulation(lambda _properties, _workload: None), monkeypatch, tries=3)
-    page, text, _ = pipeline.write_search(found)
-    assert "nothing to confirm" in page.read_text()
-    assert "nothing to confirm" in text.read_text()
-    assert "<svg" not in page.read_text()
+    written = pipeline.write_search(project, found)
+    for form in (written.html, written.markdown, written.latex):
+        assert "nothing to confirm" in form.read_text()
+    assert "<svg" not in written.html.read_text()
+    assert "includegraphics" not in written.latex.read_text()
 
 
 def test_running_out_of_memory_is_a_result_that_the_search_keeps(
@@ -132,7 +239,7 @@ def test_running_out_of_memory_is_a_result_that_the_search_keeps(
     assert failed
     assert "out of memory" in failed[0].failure
     assert not {one.number for one in failed} & set(found.front)
-    assert failed[0].failure in pipeline.write_search(found)[0].read_text()
+    assert failed[0].failure in pipeline.write_search(project, found).html.read_text()
 
 
 def test_a_search_that_was_stopped_goes_on_where_it_was(
@@ -244,7 +351,7 @@ def test_noise_alone_changes_no_option(project: Project, monkeypatch: pytest.Mon
     found = search(project, flat, monkeypatch, tries=12)
     assert found.winner is None
     assert found.preset is None
-    assert "which stays" in pipeline.write_search(found)[0].read_text()
+    assert "which stays" in pipeline.write_search(project, found).html.read_text()
     best = max(found.confirmed, key=lambda each: each.searched)
     assert best.curse
     assert best.curse > 1, "the best of several noisy tries promised more than it kept"
@@ -257,6 +364,8 @@ BAD = {
     "strategy": ({"strategy": "tpee"}, "did you mean 'tpe'"),
     "profile": ({"profile": "qick"}, "did you mean 'quick'"),
     "preset": ({"preset": "tuned"}, "unknown preset 'tuned'"),
+    "rival": ({"rivals": ("leveldbb",)}, "--beside: unknown engine 'leveldbb'"),
+    "rival's preset": ({"rivals": ("leveldb=tuned",)}, "unknown preset 'tuned'"),
     "budget": ({"budget_seconds": 1.0}, "expected a budget for one try and the confirmation"),
     "option": ({"ranges": {"filter_bit": "1..2"}}, "did you mean 'filter_bits'"),
     "range": ({"ranges": {"filter_bits": "1..99"}}, "filter_bits: expected at most 64, found 99"),

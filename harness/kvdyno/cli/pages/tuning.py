@@ -9,9 +9,9 @@ from typing import Any
 from rich.console import Console
 
 from kvdyno.model.options import display_options
-from kvdyno.model.search import SearchFound
+from kvdyno.model.search import SearchFound, SearchPaths
 from kvdyno.model.study import StudyFound, Tested
-from kvdyno.report.search import curse_text, headline, row_text
+from kvdyno.report.search import curse_text, headline, place_text, rival_rows
 from kvdyno.report.study import ratio_text
 
 from .shapes import hanging, plain_table
@@ -77,8 +77,13 @@ def search_page(console: Console, found: SearchFound, *, html: Path) -> None:
         console.print(f"\ntry {each.number}: {curse_text(each)}", soft_wrap=True)
         table = plain_table("workload", "metric", ">over the default", "verdict")
         for row in each.rows:
-            place = f"{row.workload} (unseen)" if row.unseen else row.workload
-            table.add_row(place, row.metric, row_text(row), row.verdict)
+            table.add_row(place_text(row), row.metric, ratio_text(row), row.verdict)
+        console.print(table)
+    for rival in found.rivals:
+        console.print(f"\nbeside {rival.label}", soft_wrap=True)
+        table = plain_table("compared", "workload", "metric", ">ratio", "verdict")
+        for what, row in rival_rows(rival):
+            table.add_row(what, place_text(row), row.metric, ratio_text(row), row.verdict)
         console.print(table)
     console.print(f"\nreport: {html}", soft_wrap=True)
     if found.preset:
@@ -86,7 +91,7 @@ def search_page(console: Console, found: SearchFound, *, html: Path) -> None:
         console.print(f"measure it: kvdyno run {found.experiment} --profile {found.profile}", soft_wrap=True)
 
 
-def search_document(found: SearchFound, *, html: Path, markdown: Path, trail: Path) -> dict[str, Any]:
+def search_document(found: SearchFound, *, written: SearchPaths) -> dict[str, Any]:
     """The same for scripts."""
     return {
         "engine": found.space.engine.name,
@@ -101,11 +106,11 @@ def search_document(found: SearchFound, *, html: Path, markdown: Path, trail: Pa
             metric: {name: asdict(share) for name, share in shares.items()}
             for metric, shares in found.importances.items()
         },
+        "costs": [asdict(each) for each in found.costs],
+        "rivals": [asdict(each) for each in found.rivals],
         "untried": [asdict(each) for each in found.untried],
         "unvaried": list(found.unvaried),
-        "html": str(html),
-        "markdown": str(markdown),
-        "trail": str(trail),
+        **{form: str(path) for form, path in asdict(written).items()},
         "experiment": str(found.experiment) if found.experiment else None,
         "preset": str(found.preset) if found.preset else None,
     }
