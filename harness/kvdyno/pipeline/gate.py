@@ -24,6 +24,8 @@ from .reuse import SweepSettings, remaining, reusable
 
 #: The share of suites without any change that may raise an alarm.
 FALSE_ALARMS = 0.05
+#: In place of a point's name: what is compared once for all points.
+BUILD = "build"
 _SUITES = "regress"
 _SPEAKING_AXES = (WORKLOAD, DISTRIBUTION, DATASET, DEVICE)
 
@@ -62,8 +64,9 @@ class GatePoint:
 class Gate:
     """A gate before anything is measured.
 
-    `level` is a comparison's share of the false alarms, `pairs_least` how many pairs a verdict needs. Without
-    points there is nothing to measure: the arms are one build with the same options.
+    `level` is a comparison's share of the false alarms. `pairs_least` is how many pairs a verdict needs, one
+    where all metrics are exact. Without points there is nothing to measure: the arms are one build with the
+    same options.
     """
 
     spec: GateSpec
@@ -113,12 +116,12 @@ def prepare_gate(project: Project, request: GateRequest, *, how: SweepSettings, 
     if same:
         head = _twin(head, of=base)
     whole = plan.make_plan(_with(experiment, base, head), catalog=engines, project=project)
-    points = _chosen(_points(whole), request.point)
+    points = _chosen(_points(whole), request.point, spec=gate)
     identities = {arm.identity for each in points for arm in (each.base, each.head)}
     whole = replace(whole, runs=tuple(run for run in whole.runs if run.point.identity in identities))
-    level = FALSE_ALARMS / max(1, len(points) * sum(not each.exact for each in gate.of_runs))
-    level /= request.comparisons
-    least = regress.values_least(level=level)
+    inexact = sum(not each.exact for each in gate.of_runs)
+    level = FALSE_ALARMS / max(1, len(points) * inexact) / request.comparisons
+    least = regress.values_least(level=level) if inexact else 1
     prepared = Gate(spec=gate, arms=(base, head), whole=whole, points=points, level=level, pairs_least=least)
     demand_memory(whole, uncapped=how.uncapped)
     _demand_budget(project, prepared, how=how)
@@ -180,8 +183,10 @@ def _points(whole: Plan) -> tuple[GatePoint, ...]:
     return tuple(points)
 
 
-def _chosen(points: tuple[GatePoint, ...], name: str | None) -> tuple[GatePoint, ...]:
+def _chosen(points: tuple[GatePoint, ...], name: str | None, *, spec: GateSpec) -> tuple[GatePoint, ...]:
     """The point of that name, or all. Raises UsageError."""
+    if name == BUILD and all(each.of_build for each in spec.metrics):
+        return points
     chosen = tuple(each for each in points if name in (None, each.name))
     if not chosen:
         raise UsageError(unknown("point", name or "", [each.name for each in points]), where="--point")

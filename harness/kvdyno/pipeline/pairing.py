@@ -16,7 +16,7 @@ from kvdyno.model.point import Plan
 from kvdyno.model.record import CONCLUSIVE, LASTING_FACTS, Record
 from kvdyno.regress import Pair, Verdict
 
-from .gate import Gate, GatePoint
+from .gate import BUILD, Gate, GatePoint
 
 
 class Pairing:
@@ -162,10 +162,10 @@ def _verdicts_of_builds(gate: Gate) -> Iterator[Verdict]:
     for gated in (each for each in gate.spec.metrics if each.of_build):
         if any(arm.engine.image for arm in arms):
             if not gate.spec.of_runs:
-                yield _once(gate, gated, "build", [], unit="byte")
+                yield _once(gate, gated, BUILD, [], unit="byte")
         elif arms:
             sizes = Pair(*(float(build_bytes(arm.engine.binary)) for arm in arms))
-            yield _once(gate, gated, "build", [sizes], unit="byte")
+            yield _once(gate, gated, BUILD, [sizes], unit="byte")
 
 
 def _once(gate: Gate, gated: GateMetric, point: str, pairs: list[Pair], *, unit: str) -> Verdict:
