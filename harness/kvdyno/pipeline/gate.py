@@ -89,7 +89,8 @@ def prepare_gate(project: Project, request: GateRequest, *, how: SweepSettings, 
     building and planning raise.
     """
     suite = _suite(project, request.suite)
-    found = catalog.discover(project)
+    # Arms may be images, or are built of sources: none needs an engine of this checkout's own build.
+    found = catalog.discover(project, demand=False)
     suites = spec.suite_engine(suite, project=project)
     asked = EngineChoice(engine=request.engine) if request.engine else suites
     arms, built = find_arms(project, (request.base, request.head), known=found, engine=asked, step=step)
