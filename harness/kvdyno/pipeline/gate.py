@@ -81,6 +81,11 @@ class Gate:
         """Whether both arms start from copies of the same stores."""
         return all(each.base.dataset == each.head.dataset for each in self.points)
 
+    @property
+    def has_images(self) -> bool:
+        """Whether an arm runs in containers."""
+        return any(arm.engine.image for each in self.points for arm in (each.base, each.head))
+
 
 def prepare_gate(project: Project, request: GateRequest, *, how: SweepSettings, step: builds.Step) -> Gate:
     """Build and check both arms; nothing is measured.

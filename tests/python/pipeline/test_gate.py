@@ -12,8 +12,11 @@ from fakes.projects import make_project
 from kvdyno import catalog, pipeline
 from kvdyno.builds import Step
 from kvdyno.errors import EngineError, UsageError
+from kvdyno.host import image_build
 from kvdyno.model.engine import Engine
 from kvdyno.model.project import Project
+from kvdyno.pipeline.instructions import count_instructions
+from kvdyno.pipeline.pairing import Pairing
 
 SUITE = """\
 title: A gate
@@ -65,3 +68,29 @@ def test_an_engine_that_is_not_built_is_named_beside_an_image(project: Project) 
     assert "make build" in str(raised.value.remedy)
     with pytest.raises(UsageError, match="did you mean 'boxed'"):
         prepared(project, "image:before", "boxd")
+
+
+SIZES = {IMAGES["before"]: 1000, IMAGES["after"]: 1100}
+
+
+def test_sizes_of_builds_in_images_are_compared_and_instructions_are_left_out(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(image_build, "image_bytes", lambda image, _: SIZES[image])
+    suite = project.experiments / "regress" / "one.yaml"
+    suite.write_text(
+        SUITE.replace("phase: measure}", "phase: measure}, binary.size, instructions.per_operation")
+    )
+    gate = prepared(project, "image:before", "image:after")
+    assert count_instructions(project, gate) == {}
+    verdicts = Pairing(gate, noise={"docker": None}).verdicts()
+    (size,) = [each for each in verdicts if each.metric == "binary.size"]
+    assert (size.judged.call, size.regression) == ("higher", True)
+    assert all(each.metric != "instructions.per_operation" for each in verdicts)
+
+
+def test_a_suite_of_instructions_alone_does_not_pass_images(project: Project) -> None:
+    suite = project.experiments / "regress" / "one.yaml"
+    suite.write_text(SUITE.replace("{metric: throughput, phase: measure}", "instructions.per_operation"))
+    (verdict,) = Pairing(prepared(project, "image:before", "image:after"), noise={}).verdicts()
+    assert (verdict.point, verdict.undecided) == ("every point", True)
