@@ -76,8 +76,10 @@ class Catalog(Mapping[str, Engine]):
         return sum(1 for _ in self)
 
 
-def discover(project: Project, *, runner: RunnerName = "local") -> Catalog:
+def discover(project: Project, *, runner: RunnerName = "local", demand: bool = True) -> Catalog:
     """Every engine that is built for the runner, by name, in alphabetical order.
+
+    Without `demand` there may be no local engine at all.
 
     Images are looked at when their engine is asked for: one that is out of date, or cannot
     describe itself, is the trouble of those only who name its engine.
@@ -88,7 +90,7 @@ def discover(project: Project, *, runner: RunnerName = "local") -> Catalog:
         return _with_images(project)
     binaries = sorted(path for path in project.binaries.glob(PREFIX + "*") if path.is_file())
     built = BuiltEngines(project)
-    if not binaries and not built.drivers:
+    if demand and not binaries and not built.drivers:
         raise EngineError(
             "no engine is built: expected kvdyno-<engine> binaries here",
             where=str(project.binaries),

@@ -31,7 +31,12 @@ from .regress import EngineOption, MarginOption, SuiteOption, seconds_of
 def bisect(
     good: Annotated[str, typer.Argument(metavar="GOOD", help="A git revision or version before the change.")],
     bad: Annotated[str, typer.Argument(metavar="BAD", help="A later one that is worse.")],
-    point: Annotated[str, typer.Option("--point", metavar="NAME", help="The suite's point that is worse.")],
+    point: Annotated[
+        str | None,
+        typer.Option(
+            "--point", metavar="NAME", help="The suite's point that is worse; else all.", show_default=False
+        ),
+    ] = None,
     metric: Annotated[
         str, typer.Option("--metric", metavar="NAME", help="The suite's metric that is worse.")
     ] = "throughput",
@@ -51,6 +56,8 @@ def bisect(
 
     GOOD and BAD are git revisions, or versions of one engine (`rocksdb@9.9.3 rocksdb@10.4.2`), of which those
     in engines/versions.yaml between them are compared. A version that is not built is passed by.
+
+    Exact metrics need one pair a candidate; `binary.size` and `instructions.per_operation` need no pair.
 
     Exit status: 0 found, 2 not located. Repeat the command to continue it.
 
@@ -91,9 +98,9 @@ def _lines(found: pipeline.Bisection, request: pipeline.GateRequest) -> list[str
     lines = []
     for n, finding in sorted(found.findings.items()):
         verdict = found.verdicts.get(n)
-        figures = f" {shown.figures(verdict)}" if verdict else ""
+        figures = shown.figures(verdict) if verdict else ""
         why = f": {found.skipped[n]}" if n in found.skipped else ""
-        lines.append(f"{_short(found.candidates[n])} {finding}{figures}{why}")
+        lines.append(f"{_short(found.candidates[n])} {finding} {figures}".rstrip() + why)
     if found.out_of_budget:
         lines.append("the budget ended first: give more time")
     left = found.left
@@ -122,7 +129,7 @@ def _regress(request: pipeline.GateRequest) -> str:
 
 def _again(request: pipeline.GateRequest, *, budget: str, margin: str | None, uncapped: bool) -> str:
     words = ["kvdyno", "bisect", request.base, request.head, *_common(request), "--budget", budget]
-    words += ["--point", request.point or "", "--metric", request.metric or ""]
+    words += [*(["--point", request.point] if request.point else []), "--metric", request.metric or ""]
     words += [*(["--margin", margin] if margin else []), *(["--uncapped"] if uncapped else [])]
     return shlex.join(words)
 

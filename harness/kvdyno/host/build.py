@@ -8,6 +8,7 @@ import os
 import re
 import struct
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 
 _RESOLVED = re.compile(r"=> (/.+) \(0x[0-9a-f]+\)$", re.MULTILINE)
@@ -18,6 +19,9 @@ _RUNTIME = re.compile(r"(ld-.*|lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+|atomic))\.so
 _ELF = b"\x7fELF\x02\x01"
 _TABLE_PLACE, _ENTRY_PLACE = 32, 54
 _LOADED = 1
+
+#: In the environment of a program: the dynamic loader prints what it would load, and ends.
+TRACE = {"LD_TRACE_LOADED_OBJECTS": "1"}
 
 
 def build_sha256(binary: Path) -> str:
@@ -38,13 +42,16 @@ def build_bytes(binary: Path) -> int:
     Debugging information is not loaded. The C and C++ runtime do not count: they are the system's. Raises
     OSError when a file cannot be read.
     """
-    own = (path for path in _shared_objects(binary) if not _RUNTIME.fullmatch(path.name))
-    return sum(_loaded_bytes(path) for path in (binary, *own))
+    return sum(loaded_bytes(path.read_bytes()) for path in (binary, *own_objects(_shared_objects(binary))))
 
 
-def _loaded_bytes(path: Path) -> int:
+def own_objects(objects: Iterable[Path]) -> tuple[Path, ...]:
+    """Those that are no part of the C and C++ runtime."""
+    return tuple(path for path in objects if not _RUNTIME.fullmatch(path.name))
+
+
+def loaded_bytes(content: bytes) -> int:
     """The loaded segments of an ELF file (elf(5)); all bytes of another program, such as a script."""
-    content = path.read_bytes()
     if not content.startswith(_ELF):
         return len(content)
     (table,) = struct.unpack_from("<Q", content, _TABLE_PLACE)
@@ -62,7 +69,7 @@ def _shared_objects(binary: Path) -> tuple[Path, ...]:
     try:
         done = subprocess.run(
             [str(binary), "--describe"],
-            env={**os.environ, "LD_TRACE_LOADED_OBJECTS": "1"},
+            env={**os.environ, **TRACE},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=_RESOLVE_SECONDS,
@@ -70,7 +77,12 @@ def _shared_objects(binary: Path) -> tuple[Path, ...]:
         )
     except subprocess.TimeoutExpired:
         return ()
-    paths = {Path(path) for path in _RESOLVED.findall(done.stdout.decode(errors="replace"))}
+    return traced_objects(done.stdout)
+
+
+def traced_objects(printed: bytes) -> tuple[Path, ...]:
+    """The shared objects that a dynamic loader printed, in order of name."""
+    paths = {Path(path) for path in _RESOLVED.findall(printed.decode(errors="replace"))}
     return tuple(sorted(paths, key=lambda path: (path.name, path)))
 
 

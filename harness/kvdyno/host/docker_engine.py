@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
+import posixpath
 import socket
-from collections.abc import Sequence
+import tarfile
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import docker
 import requests
 from docker.errors import DockerException
+from docker.models.containers import Container
 
 from kvdyno.errors import HostError
 
@@ -65,16 +70,44 @@ class Answer:
 
 
 def run_once(
-    client: docker.DockerClient, image: str, command: Sequence[str], *, timeout_seconds: int = 60
+    client: docker.DockerClient,
+    image: str,
+    command: Sequence[str],
+    *,
+    environment: Mapping[str, str] | None = None,
+    timeout_seconds: int = 60,
 ) -> Answer:
-    """Run a command in a fresh container without network and rights, and remove the container.
+    """Run a command in a fresh container, and remove the container.
+
+    Raises APIError when it cannot be started, TimeoutError when it does not end.
+    """
+    with fresh_container(client, image, command, environment=environment) as container:
+        try:
+            container.start()
+            status = int(container.wait(timeout=timeout_seconds)["StatusCode"])
+            # Only now: the log is whole when the container has ended.
+            return Answer(status, container.logs(stderr=False), container.logs(stdout=False))
+        except (requests.exceptions.Timeout, requests.exceptions.ConnectionError) as error:
+            raise TimeoutError(f"no end within {timeout_seconds} s: {' '.join(command)}") from error
+
+
+@contextlib.contextmanager
+def fresh_container(
+    client: docker.DockerClient,
+    image: str,
+    command: Sequence[str],
+    *,
+    environment: Mapping[str, str] | None = None,
+) -> Iterator[Container]:
+    """A container without network and rights that has not started; it is removed at the end.
 
     The container is labelled as this process's: the next sweep removes what a killed process left.
-    Raises APIError when it cannot be started, TimeoutError when it does not end.
+    Raises APIError when it cannot be made.
     """
     container = client.containers.create(
         image,
         entrypoint=list(command),
+        environment=dict(environment or {}),
         labels=dict(owner_labels("once")),
         network_mode="none",
         read_only=True,
@@ -82,14 +115,24 @@ def run_once(
         log_config={"Type": "json-file", "Config": {}},
     )
     try:
-        container.start()
-        status = int(container.wait(timeout=timeout_seconds)["StatusCode"])
-        # Only now: the log is whole when the container has ended.
-        return Answer(status, container.logs(stderr=False), container.logs(stdout=False))
-    except (requests.exceptions.Timeout, requests.exceptions.ConnectionError) as error:
-        raise TimeoutError(f"no end within {timeout_seconds} s: {' '.join(command)}") from error
+        yield container
     finally:
         container.remove(force=True)
+
+
+def read_file(container: Container, path: str) -> bytes:
+    """What a file of the container holds, started or not; links are followed.
+
+    Raises APIError for a path that is not there.
+    """
+    chunks, _ = container.get_archive(path)
+    with tarfile.open(fileobj=io.BytesIO(b"".join(chunks))) as packed:
+        (entry,) = packed.getmembers()
+        if entry.issym():
+            return read_file(container, posixpath.join(posixpath.dirname(path), entry.linkname))
+        content = packed.extractfile(entry)
+        assert content is not None  # a folder's archive has its files as further members
+        return content.read()
 
 
 def _unreachable(where: str, error: BaseException) -> HostError:

@@ -24,6 +24,8 @@ from .reuse import SweepSettings, remaining, reusable
 
 #: The share of suites without any change that may raise an alarm.
 FALSE_ALARMS = 0.05
+#: In place of a point's name: what is compared once for all points.
+BUILD = "build"
 _SUITES = "regress"
 _SPEAKING_AXES = (WORKLOAD, DISTRIBUTION, DATASET, DEVICE)
 
@@ -62,8 +64,9 @@ class GatePoint:
 class Gate:
     """A gate before anything is measured.
 
-    `level` is a comparison's share of the false alarms, `pairs_least` how many pairs a verdict needs. Without
-    points there is nothing to measure: the arms are one build with the same options.
+    `level` is a comparison's share of the false alarms. `pairs_least` is how many pairs a verdict needs, one
+    where all metrics are exact. Without points there is nothing to measure: the arms are one build with the
+    same options.
     """
 
     spec: GateSpec
@@ -78,6 +81,11 @@ class Gate:
         """Whether both arms start from copies of the same stores."""
         return all(each.base.dataset == each.head.dataset for each in self.points)
 
+    @property
+    def has_images(self) -> bool:
+        """Whether an arm runs in containers."""
+        return any(arm.engine.image for each in self.points for arm in (each.base, each.head))
+
 
 def prepare_gate(project: Project, request: GateRequest, *, how: SweepSettings, step: builds.Step) -> Gate:
     """Build and check both arms; nothing is measured.
@@ -86,7 +94,8 @@ def prepare_gate(project: Project, request: GateRequest, *, how: SweepSettings, 
     building and planning raise.
     """
     suite = _suite(project, request.suite)
-    found = catalog.discover(project)
+    # Arms may be images, or are built of sources: none needs an engine of this checkout's own build.
+    found = catalog.discover(project, demand=False)
     suites = spec.suite_engine(suite, project=project)
     asked = EngineChoice(engine=request.engine) if request.engine else suites
     arms, built = find_arms(project, (request.base, request.head), known=found, engine=asked, step=step)
@@ -113,12 +122,12 @@ def prepare_gate(project: Project, request: GateRequest, *, how: SweepSettings, 
     if same:
         head = _twin(head, of=base)
     whole = plan.make_plan(_with(experiment, base, head), catalog=engines, project=project)
-    points = _chosen(_points(whole), request.point)
+    points = _chosen(_points(whole), request.point, spec=gate)
     identities = {arm.identity for each in points for arm in (each.base, each.head)}
     whole = replace(whole, runs=tuple(run for run in whole.runs if run.point.identity in identities))
-    level = FALSE_ALARMS / max(1, len(points) * sum(not each.exact for each in gate.of_runs))
-    level /= request.comparisons
-    least = regress.values_least(level=level)
+    inexact = sum(not each.exact for each in gate.of_runs)
+    level = FALSE_ALARMS / max(1, len(points) * inexact) / request.comparisons
+    least = regress.values_least(level=level) if inexact else 1
     prepared = Gate(spec=gate, arms=(base, head), whole=whole, points=points, level=level, pairs_least=least)
     demand_memory(whole, uncapped=how.uncapped)
     _demand_budget(project, prepared, how=how)
@@ -180,8 +189,10 @@ def _points(whole: Plan) -> tuple[GatePoint, ...]:
     return tuple(points)
 
 
-def _chosen(points: tuple[GatePoint, ...], name: str | None) -> tuple[GatePoint, ...]:
+def _chosen(points: tuple[GatePoint, ...], name: str | None, *, spec: GateSpec) -> tuple[GatePoint, ...]:
     """The point of that name, or all. Raises UsageError."""
+    if name == BUILD and all(each.of_build for each in spec.metrics):
+        return points
     chosen = tuple(each for each in points if name in (None, each.name))
     if not chosen:
         raise UsageError(unknown("point", name or "", [each.name for each in points]), where="--point")

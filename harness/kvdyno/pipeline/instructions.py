@@ -26,9 +26,10 @@ def count_instructions(project: Project, gate: Gate) -> Mapping[str, Pair]:
     """Both arms' instructions per operation, by the point's name; none if the suite does not ask for them.
 
     What was counted for a build before is not counted again. Points whose small fixed run cannot be made are
-    left out. Raises HostError without valgrind, BusyError if a sweep holds this machine.
+    left out, and so are images. Raises HostError without valgrind, BusyError if a sweep holds this machine.
     """
-    if all(each.metric != INSTRUCTIONS for each in gate.spec.metrics) or not gate.points:
+    asked = any(each.metric == INSTRUCTIONS for each in gate.spec.metrics)
+    if not asked or not gate.points or gate.has_images:
         return {}
     if not profiling.available():
         raise HostError(

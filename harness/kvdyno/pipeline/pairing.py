@@ -8,7 +8,7 @@ from dataclasses import replace
 from kvdyno import regress
 from kvdyno.errors import HostError
 from kvdyno.host.build import build_bytes
-from kvdyno.model.engine import RunnerName
+from kvdyno.model.engine import Engine, RunnerName
 from kvdyno.model.experiment import GateMetric
 from kvdyno.model.metrics import INSTRUCTIONS
 from kvdyno.model.noise import HostNoise
@@ -16,7 +16,7 @@ from kvdyno.model.point import Plan
 from kvdyno.model.record import CONCLUSIVE, LASTING_FACTS, Record
 from kvdyno.regress import Pair, Verdict
 
-from .gate import Gate, GatePoint
+from .gate import BUILD, Gate, GatePoint
 
 #: A point's name and a repetition.
 SplitPair = tuple[str, int]
@@ -169,24 +169,33 @@ class Pairing:
 
 
 def _verdicts_on_instructions(gate: Gate, instructions: Mapping[str, Pair]) -> Iterator[Verdict]:
-    """A verdict for each point that could be counted, or a suite would pass whatever happens: one without."""
+    """A verdict for each point that could be counted, or a suite would pass whatever happens: one without.
+
+    What runs in images is left out where runs show something else.
+    """
+    left_out = gate.has_images and gate.spec.of_runs
     for gated in (each for each in gate.spec.metrics if each.metric == INSTRUCTIONS):
-        if gate.points and not instructions:
+        if gate.points and not instructions and not left_out:
             yield _once(gate, gated, "every point", [], unit="")
         for point, pair in instructions.items():
             yield _once(gate, gated, point, [pair], unit="instruction")
 
 
 def _verdicts_of_builds(gate: Gate) -> Iterator[Verdict]:
-    """Verdicts on the sizes of both arms' builds, once for all points; images have no build of their own."""
-    arms = (gate.points[0].base, gate.points[0].head) if gate.points else ()
+    """Verdicts on the sizes of both arms' builds, once for all points."""
+    if not gate.points:
+        return
+    arms = gate.points[0].base.engine, gate.points[0].head.engine
     for gated in (each for each in gate.spec.metrics if each.of_build):
-        if any(arm.engine.image for arm in arms):
-            if not gate.spec.of_runs:
-                yield _once(gate, gated, "build", [], unit="byte")
-        elif arms:
-            sizes = Pair(*(float(build_bytes(arm.engine.binary)) for arm in arms))
-            yield _once(gate, gated, "build", [sizes], unit="byte")
+        yield _once(gate, gated, BUILD, [Pair(*(float(_bytes(each)) for each in arms))], unit="byte")
+
+
+def _bytes(engine: Engine) -> int:
+    if not engine.image:
+        return build_bytes(engine.binary)
+    from kvdyno.host.image_build import image_bytes  # its library takes its time to import
+
+    return image_bytes(engine.image, engine.binary)
 
 
 def _once(gate: Gate, gated: GateMetric, point: str, pairs: list[Pair], *, unit: str) -> Verdict:

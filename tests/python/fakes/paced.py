@@ -50,8 +50,10 @@ rate = float(properties.get("paced.rate", "1000")) * weather * own
 for phase in document["phases"]:
     phase["metrics"]["throughput"]["value"] = rate
     if properties.get("paced.silent") != "true":
-        phase["metrics"]["read.not_found"] = dict(value=float(properties.get("paced.misses", "0")), unit="op")
+        misses = float(properties.get("paced.misses", "{misses}"))
+        phase["metrics"]["read.not_found"] = dict(value=misses, unit="op")
 fake_driver.finish(properties, document, 0)
+{padding}
 """
 
 SUITE = """\
@@ -69,12 +71,15 @@ gate:
 """
 
 
-def build_paced(binaries: Path, *, form: str = "1") -> Path:
-    """The binary kvdyno-paced in `binaries`, which opens stores of its own form alone."""
+def build_paced(binaries: Path, *, form: str = "1", misses: int = 0, padding: int = 0) -> Path:
+    """The binary kvdyno-paced in `binaries`, which opens stores of its own form alone.
+
+    Without the option its gets miss `misses` keys. It is larger by `padding` bytes.
+    """
     description = describe(NAME, options=_OPTIONS, properties=_PROPERTIES)
     text = json.dumps(description.model_dump(mode="json", exclude_none=True))
     path = binaries / f"kvdyno-{NAME}"
     words = {"python": sys.executable, "folder": str(_FOLDER), "description": text, "form": form}
-    path.write_text(_SCRIPT.format(**words))
+    path.write_text(_SCRIPT.format(**words, misses=misses, padding="#" * padding))
     path.chmod(0o755)
     return path

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from docker import DockerClient
 from fakes.containers import NAME, add_adapter, make_image
-from fakes.drivers import build_fake
 from fakes.noise import make_noise
 from fakes.projects import make_project
 
@@ -35,9 +34,9 @@ UNCAPPED = pipeline.SweepSettings(uncapped=True)
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """No engine is built in it."""
     monkeypatch.delenv("KVDYNO_BUILD", raising=False)
     project = make_project(tmp_path)
-    build_fake(project.binaries)
     add_adapter(project)
     (project.root / "experiments" / "regress").mkdir()
     (project.root / "experiments" / "regress" / "one.yaml").write_text(SUITE)

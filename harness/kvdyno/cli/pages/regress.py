@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from kvdyno import pipeline
+from kvdyno.model.metrics import INSTRUCTIONS
 from kvdyno.model.noise import selftest_command
 from kvdyno.model.units import format_seconds
 from kvdyno.regress import Verdict, changed_first
@@ -199,6 +200,8 @@ def _notes(found: pipeline.GateResult) -> Iterator[str]:
     for aside in found.left_aside:
         yield f"{counted(aside.pairs, 'stored pair')} left aside: {aside.why}"
     yield _margins(found)
+    if found.gate.has_images and any(each.metric == INSTRUCTIONS for each in found.gate.spec.metrics):
+        yield f"{INSTRUCTIONS} is left out: instructions are not counted in images"
     for runner in found.noise_unknown:
         command = selftest_command(runner)
         yield f"this host's noise is not known: run `{command}` once, on a quiet machine"

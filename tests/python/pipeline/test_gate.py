@@ -1,0 +1,96 @@
+"""`pipeline.prepare_gate` where no engine is built in the checkout; what is in images is given."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from fakes.engines import engine
+from fakes.projects import make_project
+
+from kvdyno import catalog, pipeline
+from kvdyno.builds import Step
+from kvdyno.errors import EngineError, UsageError
+from kvdyno.host import image_build
+from kvdyno.model.engine import Engine
+from kvdyno.model.project import Project
+from kvdyno.pipeline.instructions import count_instructions
+from kvdyno.pipeline.pairing import Pairing
+
+SUITE = """\
+title: A gate
+engines: [boxed]
+grid: {workload: [a], dataset: [256MiB]}
+cap: 4GiB
+repetitions: 12
+gate:
+  metrics: [{metric: throughput, phase: measure}]
+  margin: 0.05
+  budget: 10min
+"""
+IMAGES = {name: f"sha256:{digit * 64}" for name, digit in (("before", "1"), ("after", "2"))}
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    monkeypatch.delenv("KVDYNO_BUILD", raising=False)
+    made = make_project(tmp_path)
+    (made.adapters / "boxed").mkdir()
+    (made.adapters / "boxed" / "CMakeLists.txt").touch()
+    (made.experiments / "regress").mkdir()
+    (made.experiments / "regress" / "one.yaml").write_text(SUITE)
+
+    def boxed(_: Project, reference: str) -> Engine:
+        image = IMAGES[reference]
+        return replace(engine("boxed"), image=image, binary_sha256=image.removeprefix("sha256:"))
+
+    monkeypatch.setattr(catalog, "engine_of_image", boxed)
+    return made
+
+
+def prepared(project: Project, base: str, head: str) -> pipeline.Gate:
+    step = Step(say=lambda _: None, progress=lambda *_: None)
+    how = pipeline.SweepSettings(uncapped=True)
+    return pipeline.prepare_gate(project, pipeline.GateRequest(base, head, suite="one"), how=how, step=step)
+
+
+def test_images_are_compared_where_no_engine_is_built(project: Project) -> None:
+    gate = prepared(project, "image:before", "image:after")
+    (point,) = gate.points
+    assert [arm.engine.image for arm in (point.base, point.head)] == list(IMAGES.values())
+    assert prepared(project, "image:before", "image:before").points == ()
+
+
+def test_an_engine_that_is_not_built_is_named_beside_an_image(project: Project) -> None:
+    with pytest.raises(EngineError, match="engine 'boxed' is not built") as raised:
+        prepared(project, "image:before", "boxed")
+    assert "make build" in str(raised.value.remedy)
+    with pytest.raises(UsageError, match="did you mean 'boxed'"):
+        prepared(project, "image:before", "boxd")
+
+
+SIZES = {IMAGES["before"]: 1000, IMAGES["after"]: 1100}
+
+
+def test_sizes_of_builds_in_images_are_compared_and_instructions_are_left_out(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(image_build, "image_bytes", lambda image, _: SIZES[image])
+    suite = project.experiments / "regress" / "one.yaml"
+    suite.write_text(
+        SUITE.replace("phase: measure}", "phase: measure}, binary.size, instructions.per_operation")
+    )
+    gate = prepared(project, "image:before", "image:after")
+    assert count_instructions(project, gate) == {}
+    verdicts = Pairing(gate, noise={"docker": None}).verdicts()
+    (size,) = [each for each in verdicts if each.metric == "binary.size"]
+    assert (size.judged.call, size.regression) == ("higher", True)
+    assert all(each.metric != "instructions.per_operation" for each in verdicts)
+
+
+def test_a_suite_of_instructions_alone_does_not_pass_images(project: Project) -> None:
+    suite = project.experiments / "regress" / "one.yaml"
+    suite.write_text(SUITE.replace("{metric: throughput, phase: measure}", "instructions.per_operation"))
+    (verdict,) = Pairing(prepared(project, "image:before", "image:after"), noise={}).verdicts()
+    assert (verdict.point, verdict.undecided) == ("every point", True)
