@@ -19,7 +19,7 @@ class Arena final : public std::pmr::memory_resource {
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
-  size_t kept() const;  // bytes that nobody uses
+  size_t kept() const;  // bytes that no array uses
 
  private:
   void* do_allocate(size_t bytes, size_t alignment) override;

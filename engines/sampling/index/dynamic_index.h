@@ -69,7 +69,7 @@ class DynamicIndex final : public Index {
   void Work();
 
   const Options options_;
-  Arena arena_{0.25};  // for shards, which every version and query lets go of before
+  Arena arena_{0.25};                       // of shards; outlives every version and query
   const std::shared_ptr<Scratch> scratch_;  // null: all levels are in memory
   std::atomic<bool> over_cap_{false};
   // The writer's own way to the active buffer, which the current version owns.

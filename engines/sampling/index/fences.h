@@ -1,5 +1,5 @@
 // Fences: every 32nd key of a shard, searched from a guess.
-// The range of keys is cut into as many parts of one width as there are fences, and a guide says where each part
+// The range of keys is cut into as many parts of one width as there are fences, and a guide holds where each part
 // begins: where keys are spread evenly, the guide leaves a few fences to search, and at worst it leaves them all.
 // Immutable once made, safe from any thread.
 #pragma once

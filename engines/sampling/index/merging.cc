@@ -84,7 +84,7 @@ void DynamicIndex::Merge() {
     version = current_;
     bound_due_ = false;
   }
-  // External mode has no room for memory that nobody uses.
+  // External mode has no room for memory that no array uses.
   std::pmr::memory_resource* const memory = scratch_ ? std::pmr::get_default_resource() : &arena_;
   Rebuild rebuild(options_, scratch_, memory, version->levels, time);
   Status status = Rebuilt(*version, &rebuild);

@@ -11,6 +11,7 @@ from ruamel.yaml import YAML
 
 from kvdyno import pipeline
 from kvdyno.model.project import Project
+from kvdyno.pipeline import committed
 from kvdyno.report.prose import fill_blocks
 
 PROJECT = Project.find(start=Path(__file__).parent)
@@ -52,6 +53,20 @@ def _numbers(document: Path) -> list[str]:
 
 def test_tables_are_as_their_metrics_give_them() -> None:
     assert pipeline.derive(PROJECT, write=False) == (), "run: make results"
+
+
+@pytest.mark.parametrize(
+    ("present", "same"),
+    [
+        ("a,1.0000000000000002,ok\n", True),
+        ("a,1.00001,ok\n", False),
+        ("a,1.0,undecided\n", False),
+        ("a,1.0\n", False),
+        ("a,1.0,ok\nb,1.0,ok\n", False),
+    ],
+)
+def test_a_digit_that_processors_round_differently_is_no_change(present: str, same: bool) -> None:
+    assert committed.same_table(present, "a,1.0,ok\n") is same
 
 
 def test_documents_are_rendered_from_their_data() -> None:
