@@ -33,6 +33,7 @@ class DiskShard final : public Shard {
   const PageFile* file() const override { return file_.get(); }
   Entry Pick(const Page& page, Random* random) const override;
 
+  void Approach(uint64_t, int) const override {}
   std::span<const Entry> Near(uint64_t) const override { return {}; }
   Status FindIn(std::span<const Entry> near, uint64_t key, uint64_t value,
                 std::optional<Found>* found) const override;

@@ -226,6 +226,9 @@ Status DynamicIndex::FindInShards(const Levels& levels, uint64_t key, uint64_t v
     const size_t at = newest_first ? i : levels.size() - 1 - i;
     const Level& level = levels[at];
     near.clear();
+    for (int step = 0; step < Shard::kApproaches; ++step) {
+      for (const auto& shard : level) shard->Approach(key, step);
+    }
     for (const auto& shard : level) near.push_back(shard->Near(key));
     for (size_t j = level.size(); j-- > 0;) {
       std::optional<Shard::Found> found;

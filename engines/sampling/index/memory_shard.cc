@@ -28,6 +28,7 @@ class MemoryShard final : public Shard {
   std::unique_ptr<Selection> Select(uint64_t first, uint64_t last) const override {
     return structure_->Select(first, last);
   }
+  void Approach(uint64_t key, int step) const override { fences_.Approach(key, step); }
   std::span<const Entry> Near(uint64_t key) const override;
   Status FindIn(std::span<const Entry> near, uint64_t key, uint64_t value,
                 std::optional<Found>* found) const override;

@@ -72,8 +72,11 @@ class Shard {
     double weight;
     uint64_t deleted_at;
   };
-  // Where a search for that key begins and ends: the first half of Find, which prefetches what the second half
-  // reads. With many shards to search, all first halves come first.
+  // Prefetches what Near reads, in two steps. With many shards to search, each step is taken in all of them before
+  // the next one is in any, so that their cache misses overlap.
+  static constexpr int kApproaches = 2;
+  virtual void Approach(uint64_t key, int step) const = 0;
+  // Where a search for that key begins and ends; prefetches what FindIn reads.
   virtual std::span<const Entry> Near(uint64_t key) const = 0;
   // The record of that pair, tagged or not, or none. Reading may fail.
   virtual Status FindIn(std::span<const Entry> near, uint64_t key, uint64_t value,
