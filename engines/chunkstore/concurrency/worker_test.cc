@@ -2,6 +2,8 @@
 #include "concurrency/worker.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -75,6 +77,23 @@ TEST(Worker, WithoutAThreadRunsTasksAtOnce) {
   EXPECT_EQ(ran_on, std::this_thread::get_id());
   worker.Wait();
 }
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // their shadows need address space
+TEST(Worker, WhereTheSystemAllowsNoMoreThreadsRunsTasksAtOnce) {
+  // In a process of its own: without address space for a stack, no thread begins.
+  const auto run = [] {
+    const rlimit none = {0, RLIM_INFINITY};
+    setrlimit(RLIMIT_AS, &none);
+    Worker worker(true);
+    bool here = false;
+    const std::thread::id caller = std::this_thread::get_id();
+    worker.WaitFor(worker.Do([&] { here = std::this_thread::get_id() == caller; }));
+    worker.Wait();
+    _exit(here ? 0 : 1);
+  };
+  EXPECT_EXIT(run(), ::testing::ExitedWithCode(0), "");
+}
+#endif
 
 }  // namespace
 }  // namespace chunkstore
