@@ -33,7 +33,7 @@ from .words import define, metric_title
 
 _CODE = re.compile("`([^`]*)`")
 #: A table shows as many rows; the page's script shows the rest on demand.
-_ROWS_AT_FIRST = 12
+ROWS_AT_FIRST = 12
 
 
 def render_html(
@@ -97,7 +97,7 @@ def _environment(spots: Spots) -> Environment:
         spots=spots,
         telling_axes=grouping.telling_axes,
         row_filter=partial(_row_filter, spots),
-        rows_at_first=_ROWS_AT_FIRST,
+        rows_at_first=ROWS_AT_FIRST,
     )
     return environment
 

@@ -28,11 +28,14 @@ from plots.units import three_digits
 
 from . import looks
 from .files import make_folder, write_text
-from .html import coded, template_text
+from .html import ROWS_AT_FIRST, coded, template_text
 from .markdown import plain
 from .search_figures import Picture, draw_search
 from .study import noise_sentence, ratio_text
 
+#: A table can be filtered by what has that many values at most.
+_CHOICES = 8
+_ORIGIN = "proposed by"
 _KINDS = {True: "up", False: "down", None: "open"}
 
 
@@ -70,8 +73,27 @@ def render(found: SearchFound, shown: Mapping[str, Any], *, suffix: str) -> str:
     )
     environment.filters.update(coded=coded, plain=plain)
     environment.globals.update(kind=_KINDS.get, **shown)
-    colours = {"colour_rules": looks.colour_rules()} if suffix == "html" else {}
-    return environment.get_template(f"search.{suffix}.j2").render(f=found, **colours)
+    page = _page(found) if suffix == "html" else {}
+    return environment.get_template(f"search.{suffix}.j2").render(f=found, **page)
+
+
+def _page(found: SearchFound) -> Mapping[str, Any]:
+    """What the page alone needs: a column for each option, and what its tables can be filtered by."""
+
+    def known(one: Try) -> Mapping[str, str]:
+        return {_ORIGIN: one.origin, **display_options(found.space.engine.description, one.options)}
+
+    columns = [each.name for each in found.space.dimensions]
+    values = {name: {known(one).get(name, "") for one in found.tries} for name in (_ORIGIN, *columns)}
+    choices = {name: sorted(each) for name, each in values.items() if 1 < len(each) <= _CHOICES}
+    return {
+        "columns": columns,
+        "choices": choices,
+        "filters": lambda one: "|" + "".join(f"{name}={known(one).get(name, '')}|" for name in choices),
+        "front": [one for one in found.tries if one.number in found.front],
+        "colour_rules": looks.colour_rules(),
+        "rows_at_first": ROWS_AT_FIRST,
+    }
 
 
 def words(found: SearchFound, *, pictures: Sequence[Picture]) -> Mapping[str, Any]:

@@ -17,7 +17,7 @@ from plots.units import quantity, three_digits
 
 from . import looks
 from .files import make_folder, write_text
-from .html import coded, template_text
+from .html import ROWS_AT_FIRST, coded, template_text
 from .markdown import plain
 from .pictures import embedded
 
@@ -63,8 +63,8 @@ def render(found: StudyFound, *, out: Path, suffix: str) -> str:
         pictures=pictures_of(found) if suffix == "html" else (),
         **words(found),
     )
-    colours = {"colour_rules": looks.colour_rules()} if suffix == "html" else {}
-    return environment.get_template(f"study.{suffix}.j2").render(f=found, **colours)
+    page = {"colour_rules": looks.colour_rules(), "rows_at_first": ROWS_AT_FIRST} if suffix == "html" else {}
+    return environment.get_template(f"study.{suffix}.j2").render(f=found, **page)
 
 
 def words(found: StudyFound) -> Mapping[str, Any]:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from fakes.engines import YCSB_PROPERTIES, describe, option
@@ -19,51 +17,21 @@ from kvdyno.catalog import discover
 from kvdyno.errors import Interrupted, KvdynoError, SpecError, UsageError
 from kvdyno.model.latex import escaped
 from kvdyno.model.project import Project
-from kvdyno.model.search import SearchFound
 from kvdyno.paper import build_pdf
 from kvdyno.paper.texts import code
 from kvdyno.report.markdown import plain
 from kvdyno.report.search import gain_sentence, sure_sentences
 from kvdyno.spec import load_space
 
-from .surfaces import ENGINE, TUNING, Simulation, add_engine, no_report, number, silent
+from .searches import filters_pay, search, searched_project
+from .surfaces import ENGINE, TUNING, Simulation, add_engine
 
 REPOSITORY = Path(__file__).parents[3]
-SEARCH = sys.modules["kvdyno.pipeline.search"]
-BENCH = sys.modules["kvdyno.pipeline.search_bench"]
-ASKED = pipeline.SearchRequest(
-    engine=ENGINE,
-    workloads=("a",),
-    objectives=("throughput", "read.p99"),
-    budget_seconds=1e6,
-    tries=8,
-    unseen=("c",),
-    dataset="8GiB",
-)
-
-
-def filters_pay(properties: Mapping[str, str], _workload: str) -> float | None:
-    """Filters make everything faster, by a factor of 2 at 20 bits; caches above 64 MiB are too much."""
-    if number(properties, "cache_size", 0) > 64 << 20:
-        return None
-    return 50_000 * (1 + number(properties, "filter_bits", 0) / 20)
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
-    project = make_project(tmp_path)
-    add_engine(project)
-    (project.root / "paper").symlink_to(REPOSITORY / "paper")
-    return project
-
-
-def search(
-    project: Project, simulation: Simulation, monkeypatch: pytest.MonkeyPatch, **changes: Any
-) -> SearchFound:
-    monkeypatch.setattr(BENCH, "sweep", simulation)
-    monkeypatch.setattr(SEARCH, "write_report", no_report)
-    asked = replace(ASKED, **changes)
-    return pipeline.search(project, asked, how=pipeline.SweepSettings(), watch=silent)
+    return searched_project(tmp_path)
 
 
 def test_a_search_finds_better_options_and_writes_them_as_an_experiment(

@@ -61,9 +61,10 @@ function filtered() {
 
 const filters = $("filters");
 if (filters) {
-  filters.onchange = (event) => state.set("differences", `only-${event.target.dataset.axis}`, event.target.value) || choose();
+  const anchor = filters.closest("section").id;
+  filters.onchange = (event) => state.set(anchor, `only-${event.target.dataset.axis}`, event.target.value) || choose();
   filters.onreset = () => setTimeout(() => {
-    for (const select of filters.querySelectorAll("select")) state.set("differences", `only-${select.dataset.axis}`, "");
+    for (const select of filters.querySelectorAll("select")) state.set(anchor, `only-${select.dataset.axis}`, "");
     choose();
   });
   starters.push((query) => {
