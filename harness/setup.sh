@@ -91,7 +91,7 @@ otava() {  # an environment of its own: what it pins is not what kvdyno does
   say "making an environment for apache-otava in .kvdyno/otava"
   rm -rf .kvdyno/otava
   "$(find_python)" -m venv .kvdyno/otava
-  .kvdyno/otava/bin/python -m pip install -q --disable-pip-version-check --require-hashes -r harness/otava.lock
+  .kvdyno/otava/bin/python -m pip install -q --disable-pip-version-check --no-deps --require-hashes -r harness/otava.lock
   mark otava "$inputs"
 }
 
