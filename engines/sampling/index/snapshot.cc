@@ -78,7 +78,7 @@ class Sources {
   void BeginInside(Trial* trial, Random* random) const {
     trial->begun = SelectionOf(trial->source).Begin(random);
   }
-  // Of a draw by itself: where it begins it mostly ends, so that entry and structure are read at once.
+  // A draw by itself mostly ends where it begins: entry and structure are read at once.
   void Guess(const Trial& trial) const {
     if (trial.source >= shard_count()) return;
     if (const Entry* data = shards_->sources()[trial.source].data; data != nullptr)
