@@ -78,7 +78,8 @@ TEST(Worker, WithoutAThreadRunsTasksAtOnce) {
   worker.Wait();
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // their shadows need address space
+// The sanitizers' shadows need address space.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 TEST(Worker, WhereTheSystemAllowsNoMoreThreadsRunsTasksAtOnce) {
   // In a process of its own: without address space for a stack, no thread begins.
   const auto run = [] {
