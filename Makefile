@@ -12,6 +12,8 @@ RUNNER ?= local
 RUNFLAGS ?=
 SANITIZERS ?= asan tsan
 JOBS ?= $(shell nproc)
+# Tests wait more than they compute: for engines, containers and clocks.
+TESTERS ?= $(shell expr 2 \* $(JOBS))
 STRESS ?= all
 HOSTS ?= 2
 STRESSFLAGS ?=
@@ -52,7 +54,7 @@ test-cpp: tests-built
 	@ctest --test-dir build --output-on-failure -j $(JOBS)
 
 test-python: tests-built
-	@$(PY) -m pytest
+	@$(PY) -m pytest --numprocesses $(TESTERS) --dist loadfile --no-loadscope-reorder
 
 lint: venv  ## Check formats, lints, types, layers and words
 	@.venv/bin/ruff check .

@@ -31,5 +31,7 @@ find_package(Threads REQUIRED)
 if(KVDYNO_TESTS)
   enable_testing()
   find_package(GTest REQUIRED)
+  # What links it is a test, not what it tests: it builds in half the time so.
+  target_compile_options(GTest::gtest INTERFACE $<$<CONFIG:RelWithDebInfo>:-O1;-g1>)
   include(GoogleTest)
 endif()
