@@ -27,8 +27,8 @@ from itertools import pairwise
 from typing import Literal
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import stats
 
 from kvdyno.model.record import Record
 
@@ -103,7 +103,7 @@ class _Rule:
                 return False
         exact = len(before) * len(after) <= _EXACT_UP_TO
         method: Literal["exact", "asymptotic"] = "exact" if exact else "asymptotic"
-        return bool(stats.mannwhitneyu(before, after, method=method).pvalue <= self.bound)
+        return bool(scipy.stats.mannwhitneyu(before, after, method=method).pvalue <= self.bound)
 
 
 def _by_host(records: Iterable[Record]) -> list[list[Record]]:
@@ -176,7 +176,7 @@ def _split(logs: _Values) -> int:
     then moved to where the fewest runs are on the wrong side of the middle.
     """
     places = np.arange(NORMAL_RECORDS, len(logs) - NORMAL_RECORDS + 1)
-    sums = np.cumsum(stats.rankdata(logs))[places - 1]
+    sums = np.cumsum(scipy.stats.rankdata(logs))[places - 1]
     off = np.abs(sums - places * (len(logs) + 1) / 2)
     first = int(places[np.argmax(off / np.sqrt(places * (len(logs) - places)))])
     medians = np.median(logs[:first]), np.median(logs[first:])

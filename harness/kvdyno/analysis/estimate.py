@@ -27,8 +27,8 @@ from typing import Literal
 
 import numpy as np
 import pandas as pd
+import scipy
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from .frame import groups_of
 from .levels import Mean, Values, mean_of
@@ -140,9 +140,9 @@ def bca_interval(data: Values) -> Interval:
     methods: tuple[Literal["BCa", "percentile"], ...] = ("BCa", "percentile")
     for method in methods:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", stats.DegenerateDataWarning)
+            warnings.simplefilter("ignore", scipy.stats.DegenerateDataWarning)
             warnings.simplefilter("ignore", RuntimeWarning)
-            found = stats.bootstrap(
+            found = scipy.stats.bootstrap(
                 (data,),
                 np.median,
                 n_resamples=_RESAMPLES,
@@ -159,7 +159,7 @@ def bca_interval(data: Values) -> Interval:
 @lru_cache(maxsize=4096)
 def t_quantile(probability: float, freedom: float) -> float:
     """Student's t quantile."""
-    return float(stats.t.ppf(probability, freedom))
+    return float(scipy.stats.t.ppf(probability, freedom))
 
 
 def estimates(frame: pd.DataFrame, *, by: Sequence[str]) -> pd.DataFrame:

@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import scipy
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from kvdyno.model.metrics import direction
 
@@ -75,19 +75,19 @@ def two_sided(mean: Values, error: Values, freedom: Values) -> Values:
     """p-values of means that are 0 in truth; NaN where the error is not known."""
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.where(mean == 0, 0.0, np.abs(mean) / error)
-    return np.asarray(np.where(np.isnan(error), np.nan, 2 * stats.t.sf(t, freedom)))
+    return np.asarray(np.where(np.isnan(error), np.nan, 2 * scipy.stats.t.sf(t, freedom)))
 
 
 def one_sided(mean: float, error: float, freedom: float, *, at_zero: float) -> float:
     """The p-value of a mean that is not above 0 in truth; `at_zero` where it is 0 without any error."""
     if error == 0 or math.isinf(mean):
         return at_zero if mean == 0 else float(mean < 0)
-    return float(stats.t.sf(mean / error, freedom))
+    return float(scipy.stats.t.sf(mean / error, freedom))
 
 
 def quantile(probability: float, freedom: Values) -> Values:
     """Student's t quantile for each number of degrees of freedom."""
-    return np.asarray(stats.t.ppf(probability, freedom))
+    return np.asarray(scipy.stats.t.ppf(probability, freedom))
 
 
 def holm(p: ArrayLike) -> Values:
@@ -149,4 +149,4 @@ def _smallest(room: float, *, sd: float, probabilities: tuple[float, float]) -> 
 def _reach(probabilities: tuple[float, float]) -> Values:
     """The sum of both t quantiles over √n, for n from 2 to MOST_REPETITIONS."""
     sizes = np.arange(2, MOST_REPETITIONS + 1)
-    return np.asarray(sum(stats.t.ppf(p, sizes - 1) for p in probabilities) / np.sqrt(sizes))
+    return np.asarray(sum(scipy.stats.t.ppf(p, sizes - 1) for p in probabilities) / np.sqrt(sizes))

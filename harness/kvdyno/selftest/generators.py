@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import stats
 
 from kvdyno.errors import EngineError
 from kvdyno.model.image import REMEDY
@@ -164,7 +164,7 @@ def chi_square(name: str, observed: Sequence[int] | NDArray[np.int64], law: Valu
     pooled_counts, pooled_expected = np.bincount(group, counts), np.bincount(group, expected)
     statistic = float(((pooled_counts - pooled_expected) ** 2 / pooled_expected).sum())
     freedom = len(pooled_counts) - 1
-    return Check(name, float(stats.chi2.sf(statistic, freedom)), statistic, freedom)
+    return Check(name, float(scipy.stats.chi2.sf(statistic, freedom)), statistic, freedom)
 
 
 def _laws(keys: int) -> Mapping[str, Values]:

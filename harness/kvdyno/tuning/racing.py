@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from scipy import stats
+import scipy
 
 from kvdyno.model.search import Try
 
@@ -36,7 +36,7 @@ def hopeless(short: Gains, trail: Sequence[Try]) -> bool:
     both = [(one.short, one.each[0]) for one in trail if one.short is not None and one.each]
     if len(both) < PAIRS_LEAST:
         return False
-    reach = float(stats.t.ppf(_SURE, len(both))) * math.sqrt(2)
+    reach = float(scipy.stats.t.ppf(_SURE, len(both))) * math.sqrt(2)
     hoped = [
         gain + reach * math.sqrt(math.fsum((full[i] - part[i]) ** 2 for part, full in both) / len(both))
         for i, gain in enumerate(short)
@@ -80,7 +80,7 @@ class _Margins:
         """The margin in each objective."""
         if not self._freedom:
             return tuple(self._deviations)
-        reach = float(stats.t.ppf((1 + _SURE) / 2, self._freedom))
+        reach = float(scipy.stats.t.ppf((1 + _SURE) / 2, self._freedom))
         error = math.sqrt(1 / len(one.each) + 1 / len(other.each))
         return tuple(reach * error * each for each in self._deviations)
 
