@@ -68,7 +68,8 @@ def curve(histogram: HdrHistogram) -> tuple[CurvePoint, ...]:
     if count == 0:
         return ()
     levels = [p for p in _levels() if (1 - p / 100) * count >= 1]
-    points = [CurvePoint(p, float(histogram.get_value_at_percentile(p)), count) for p in levels]
+    values = histogram.get_percentile_to_value_dict(levels)  # in one walk over its counts
+    points = [CurvePoint(p, float(values[p]), count) for p in levels]
     return (*points, CurvePoint(100.0, float(histogram.get_max_value()), count))
 
 
