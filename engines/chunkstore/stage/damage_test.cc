@@ -98,6 +98,20 @@ TEST_F(DamageTest, HalfCopiedLastRecordIsNotDropped) {
   EXPECT_EQ(recovery.dropped_bytes, 0u);
 }
 
+TEST_F(DamageTest, ALastRecordThatLacksItsVersionIsNotDropped) {
+  Fill();
+  // A process that is killed just before it stores the version leaves all else.
+  std::unique_ptr<kvdyno::MappedFile> file;
+  ASSERT_TRUE(files_.Map("/ring/ring-0", kStageSize, &file).ok());
+  constexpr size_t kVersionAt = 8;
+  std::memset(file->data() + kRecordsAt + 9 * record_ + kVersionAt, 0, sizeof(Version));
+  RingRecovery recovery;
+  ASSERT_TRUE(Reopen(&recovery).ok());
+  EXPECT_EQ(recovery.last, first_ + 8);
+  EXPECT_EQ(recovery.dropped_bytes, 0u);
+  EXPECT_TRUE(recovery.dropped_reason.empty());
+}
+
 TEST_F(DamageTest, BothHeadersUnreadable) {
   Fill();
   FlipByte(kHeadersAt[0] + 3);

@@ -28,6 +28,10 @@ size_t RecordSize(size_t payload_bytes) {
 
 void EncodeRecord(char* to, Version first, uint32_t count, uint32_t flags, std::string_view payload,
                   std::string_view* stored) {
+  // What a dying process leaves behind is its stores in their order: until the record is whole it has
+  // no version, whatever lay here before.
+  StoreFixed(to + kVersion, Version{0});
+  std::atomic_signal_fence(std::memory_order_release);
   char* body = to + kRecordHeaderBytes;
   const size_t padded = RecordSize(payload.size()) - kRecordHeaderBytes;
   if (padded > 0) {
@@ -41,8 +45,6 @@ void EncodeRecord(char* to, Version first, uint32_t count, uint32_t flags, std::
   StoreFixed(header + kFlags, flags);
   const std::string_view fields(header + kLength, kRecordHeaderBytes - kLength);
   StoreFixed(header + kChecksum, kvdyno::Crc32c({body, padded}, kvdyno::Crc32c(fields)));
-  // What a dying process leaves behind is its stores in their order.
-  std::atomic_signal_fence(std::memory_order_release);
   std::memcpy(to, header, kVersion);
   std::memcpy(to + kCount, header + kCount, kRecordHeaderBytes - kCount);
   std::atomic_signal_fence(std::memory_order_release);

@@ -33,8 +33,8 @@ struct Record {
 
 size_t RecordSize(size_t payload_bytes);
 // Writes header, payload and padding at `to`, which has RecordSize() bytes; *stored is the payload
-// there. The header goes last, and its version last of all: a process that dies on the way leaves
-// no header of that version, a power loss may.
+// there. First of all the place has no version, and the record gets its own last: a process that dies
+// on the way leaves no record there, a power loss may.
 void EncodeRecord(char* to, Version first, uint32_t count, uint32_t flags, std::string_view payload,
                   std::string_view* stored);
 // False when the bytes do not begin with a whole record of the right checksum.

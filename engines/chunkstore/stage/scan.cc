@@ -76,10 +76,10 @@ bool NextRecord(std::string_view file, size_t at, Record* record) {
 
 namespace {
 
-// The header at the front may have lost nothing but its version (a flipped bit; or, in a window of
-// one instruction, the process died).
+// The header at the front may have lost nothing but its version, to a flipped bit. Without any, the
+// process died before it had written the record.
 bool WholeButForVersion(std::string_view rest, Version version) {
-  if (rest.size() < kRecordHeaderBytes) return false;
+  if (PeekVersion(rest) == 0) return false;
   std::string copy(rest.substr(0, PeekSize(rest)));
   kvdyno::StoreFixed(copy.data() + 8, version);
   Record record;
