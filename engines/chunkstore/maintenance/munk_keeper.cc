@@ -8,7 +8,7 @@
 #include "hooks/moments.h"
 #include "hooks/seeded_bugs.h"
 #include "kvdyno/base/hash.h"
-#include "maintenance/log_warmer.h"
+#include "maintenance/job_reader.h"
 #include "memory/arbiter.h"
 
 namespace chunkstore {
@@ -79,7 +79,7 @@ Version MunkKeeper::SettledWrites() const {
 // The munk is shown to writers before it is filled: every write from then on enters it, and every
 // write before is in the stages once nothing is pending. The copy of the stage list is taken after
 // that.
-Status MunkKeeper::Load(Chunk* chunk, const ReadAhead& ahead) {
+Status MunkKeeper::Load(Chunk* chunk, std::unique_ptr<EntryCursor> entries) {
   auto* munk = new Munk(chunk->min_key, chunk->max_key, &state_.spare_pages);
   const Version settled = SettledWrites();
   chunk->Exchange(munk);
@@ -88,17 +88,14 @@ Status MunkKeeper::Load(Chunk* chunk, const ReadAhead& ahead) {
   Collector collector(Versions(&now), settled);
   state_.slots.WaitForPending(now);
 
-  const Funk& funk = chunk->funk();
-  const ReadContext context{state_.segments.get(), nullptr, false, state_.options.verify_checksums,
-                            &ahead};
   std::vector<std::unique_ptr<EntryCursor>> sources;
   for (const auto& stage : state_.stages.load()->stages) {
     sources.push_back(std::make_unique<StageIndex::Cursor>(stage->NewCursor()));
   }
-  funk.log->AddRunCursors(context, funk.log_bytes(), &sources);
-  if (funk.table != nullptr) {
-    sources.push_back(funk.table->NewCursor(context, funk.table->extent().length));
-  }
+  sources.push_back(std::move(entries));
+  const Funk& funk = chunk->funk();
+  // Most of a log are newer versions of what the table has.
+  munk->Expect(funk.entries(), std::max(funk.table_bytes(), funk.log_bytes()));
   const auto fill = [munk](const Entry& entry) {
     munk->Fill(entry);
     return Status::Ok();
@@ -349,22 +346,17 @@ bool MunkKeeper::Keep() {
 bool MunkKeeper::LoadSome(std::vector<Chunk*> chunks) {
   std::sort(chunks.begin(), chunks.end(),
             [](const Chunk* a, const Chunk* b) { return a->min_key < b->min_key; });
-  ReadAhead ahead;
+  std::vector<Job> jobs;
+  jobs.reserve(chunks.size());
+  for (Chunk* chunk : chunks) jobs.push_back({{chunk}, chunk->funk().bytes()});
+  const kvdyno::BufferReuse buffers;
+  JobReader reader(&state_, &policy_, &jobs, 0, jobs.size());
   bool loaded = false;
-  for (size_t i = 0; i < chunks.size();) {
-    std::vector<Chunk*> group;
-    uint64_t bytes = 0;
-    for (; i < chunks.size() && (group.empty() || bytes < policy_.GroupBytes()); ++i) {
-      group.push_back(chunks[i]);
-      bytes += chunks[i]->funk().log_bytes();
-    }
-    FetchLogs(group, state_.segments.get(), &ahead);
-    for (Chunk* chunk : group) {
-      if (Load(chunk, ahead).ok()) {
-        loaded = true;
-      } else {
-        chunk->failed_rounds = kRoundsAlone;
-      }
+  for (Chunk* chunk : chunks) {
+    if (Load(chunk, reader.Next()).ok()) {
+      loaded = true;
+    } else {
+      chunk->failed_rounds = kRoundsAlone;
     }
   }
   return loaded;

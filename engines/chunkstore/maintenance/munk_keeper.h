@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -60,7 +61,7 @@ class MunkKeeper {
   uint64_t PeakBytes(const Munk& munk) const;
   void EvictColdest(Survey* munks);
   bool LoadSome(std::vector<Chunk*> chunks);
-  Status Load(Chunk* chunk, const ReadAhead& ahead);
+  Status Load(Chunk* chunk, std::unique_ptr<EntryCursor> entries);  // the funk's
   void Drop(Chunk* chunk);
   void Evict(Chunk* chunk);  // drops it, and counts it
   void FreeRetired();

@@ -39,6 +39,8 @@ class Munk {
 
   // Copies key and value, and inserts into the successors that cover the key.
   void Insert(const Entry& entry);
+  // About so many entries will come, of so many bytes of keys and values. Before Fill.
+  void Expect(size_t entries, size_t bytes) { array_.Expect(entries, bytes); }
   // In entry order. Before Activate; one thread.
   void Fill(const Entry& entry);
   // Readers may use it from now on.

@@ -8,6 +8,11 @@
 
 namespace chunkstore {
 
+void MunkArray::Expect(size_t entries, size_t bytes) {
+  records_.Reserve(bytes + entries * (sizeof(Header) + 8));
+  places_.reserve(entries);
+}
+
 void MunkArray::Add(const Entry& entry) {
   assert(places_.empty() || [&] {
     const Entry last = At(places_.size() - 1);

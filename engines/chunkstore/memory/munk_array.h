@@ -21,6 +21,8 @@ namespace chunkstore {
 class MunkArray {
  public:
   explicit MunkArray(SparePages* spare) : records_(spare) {}
+  // About so many entries will be added, of so many bytes of keys and values.
+  void Expect(size_t entries, size_t bytes);
   void Add(const Entry& entry);  // in entry order
   void Seal();
 

@@ -307,6 +307,18 @@ TEST(GrowingBuffer, KeepsItsContentFromHeapToMapping) {
   EXPECT_EQ(small.capacity(), 8u);
 }
 
+TEST(GrowingBuffer, StaysInPlaceWithinWhatWasReserved) {
+  for (const size_t bytes : {size_t{1} << 10, size_t{4} << 20}) {  // on the heap, mapped
+    GrowingBuffer buffer;
+    buffer.Reserve(bytes);
+    const char* const place = buffer.data();
+    while (buffer.size() < bytes) *buffer.Append(64) = 'a';
+    EXPECT_EQ(buffer.data(), place) << bytes;
+    buffer.Reserve(8);
+    EXPECT_GE(buffer.capacity(), bytes) << "a smaller demand takes nothing away";
+  }
+}
+
 TEST(SparePages, ServeTheNextBuffer) {
   constexpr size_t kBytes = size_t{1} << 20;
   SparePages spare(2 * kBytes);

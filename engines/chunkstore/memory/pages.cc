@@ -44,11 +44,6 @@ void Pages::Discard(size_t from) {
   if (from < size_) madvise(data_ + from, size_ - from, MADV_DONTNEED);
 }
 
-void Pages::AdviseHuge() {
-  // Only advice: where the kernel has no huge pages, nothing is lost.
-  if (data_ != nullptr) madvise(data_, size_, MADV_HUGEPAGE);
-}
-
 Pages SparePages::Take() {
   const kvdyno::MutexLock lock(mutex_);
   if (pages_.empty()) return {};
@@ -88,6 +83,10 @@ char* GrowingBuffer::Append(size_t bytes) {
   return room;
 }
 
+void GrowingBuffer::Reserve(size_t bytes) {
+  if (bytes > capacity_) Reallocate(RoundUp(bytes, 8));
+}
+
 void GrowingBuffer::ShrinkToFit() {
   if (size_ < capacity_) Reallocate(size_);
 }
@@ -103,7 +102,6 @@ void GrowingBuffer::Reallocate(size_t capacity) {
       if (size_ > 0) std::memcpy(pages_.data(), data_, size_);
       std::free(data_);
     }
-    if (grows && pages_.size() >= kHugePageBytes) pages_.AdviseHuge();
     data_ = pages_.data();
     capacity_ = pages_.size();
     return;

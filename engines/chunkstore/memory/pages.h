@@ -11,7 +11,6 @@
 namespace chunkstore {
 
 inline constexpr size_t kPageBytes = 4096;
-inline constexpr size_t kHugePageBytes = size_t{2} << 20;
 
 constexpr size_t RoundUp(size_t value, size_t unit) { return (value + unit - 1) / unit * unit; }
 
@@ -29,7 +28,6 @@ class Pages {
   bool Resize(size_t bytes);
   // Gives the memory from this offset on back; it reads as zeros again.
   void Discard(size_t from);
-  void AdviseHuge();
 
   char* data() const { return data_; }
   size_t size() const { return size_; }
@@ -71,6 +69,9 @@ class GrowingBuffer {
 
   // Room for `bytes` at the end, multiples of 8; valid until the next Append or Shrink.
   char* Append(size_t bytes);
+  // Room for so many bytes in all: what grows step by step moves. Without advice to use huge pages:
+  // where a hypervisor takes free ones back, the first touch of each waits for it.
+  void Reserve(size_t bytes);
   void ShrinkToFit();
 
   const char* data() const { return data_; }
