@@ -85,8 +85,8 @@ int Main(const char* path) {
   });
   for (const size_t threads : {1, 2}) {
     for (const size_t together : {0, 2, 4, 8, 12, 32}) {
-      const std::string point =
-          "random," + std::to_string(kBlock) + "," + std::to_string(threads) + "," + std::to_string(together);
+      const std::string point = "random," + std::to_string(kBlock) + "," + std::to_string(threads) +
+                                "," + std::to_string(together);
       Measure(point, kReads, [&] {
         std::vector<std::thread> readers;
         for (size_t i = 0; i < threads; ++i) {
