@@ -349,7 +349,6 @@ bool MunkKeeper::LoadSome(std::vector<Chunk*> chunks) {
   std::vector<Job> jobs;
   jobs.reserve(chunks.size());
   for (Chunk* chunk : chunks) jobs.push_back({{chunk}, chunk->funk().bytes()});
-  const kvdyno::BufferReuse buffers;
   JobReader reader(&state_, &policy_, &jobs, 0, jobs.size());
   bool loaded = false;
   for (Chunk* chunk : chunks) {
