@@ -55,12 +55,18 @@ class KeyIndex::Builder {
     const bool begins_group = index_->size_++ % kGroup == 0;
     if (begins_group) index_->groups_.push_back(static_cast<uint32_t>(bytes.size()));
     const size_t shared = begins_group ? 0 : SharedPrefix(last_, key).size();
-    kvdyno::AppendVarint(&bytes, shared);
-    kvdyno::AppendLengthPrefixed(&bytes, key.substr(shared));
-    kvdyno::AppendVarint(&bytes, item.version - index_->least_);
-    kvdyno::AppendVarint(&bytes, item.run);
-    kvdyno::AppendVarint(&bytes, item.block.offset);
-    kvdyno::AppendVarint(&bytes, item.block.length);
+    const std::string_view rest = key.substr(shared);
+    char head[2 * kvdyno::kMaxVarintBytes];
+    char* at = kvdyno::StoreVarint(head, shared);
+    at = kvdyno::StoreVarint(at, rest.size());
+    bytes.append(head, static_cast<size_t>(at - head));
+    bytes.append(rest);
+    char place[4 * kvdyno::kMaxVarintBytes];
+    at = kvdyno::StoreVarint(place, item.version - index_->least_);
+    at = kvdyno::StoreVarint(at, item.run);
+    at = kvdyno::StoreVarint(at, item.block.offset);
+    at = kvdyno::StoreVarint(at, item.block.length);
+    bytes.append(place, static_cast<size_t>(at - place));
     last_.assign(key);
   }
 
@@ -78,21 +84,38 @@ KeyIndex::KeyIndex(const std::vector<SortedRunKey>& keys, uint32_t first_run) {
   Seal();
 }
 
-KeyIndex::KeyIndex(const KeyIndex& older, const KeyIndex& newer) {
-  bytes_.reserve(older.bytes_.size() + newer.bytes_.size());
-  Builder builder(this, std::min(older.least_, newer.least_));
-  Cursor a(&older);
-  Cursor b(&newer);
-  a.SeekToFirst();
-  b.SeekToFirst();
-  while (a.Valid() || b.Valid()) {
-    const bool from_older = !b.Valid() || (a.Valid() && Compare(a.key(), a.item().version, b.key(),
-                                                                b.item().version) < 0);
-    Cursor& source = from_older ? a : b;
-    builder.Add(source.key(), source.item());
-    source.Next();
+KeyIndex::KeyIndex(std::span<const std::shared_ptr<const KeyIndex>> parts) {
+  size_t bytes = 0;
+  Version least = kNewest;
+  std::vector<Cursor> sources;
+  sources.reserve(parts.size());
+  for (const auto& part : parts) {
+    bytes += part->bytes_.size();
+    least = std::min(least, part->least_);
+    sources.emplace_back(part.get()).SeekToFirst();
+  }
+  bytes_.reserve(bytes);
+  Builder builder(this, least);
+  for (;;) {
+    Cursor* next = nullptr;
+    for (Cursor& source : sources) {
+      if (!source.Valid()) continue;
+      if (next == nullptr || Compare(source.key(), source.item().version, next->key(),
+                                     next->item().version) < 0) {
+        next = &source;
+      }
+    }
+    if (next == nullptr) break;
+    builder.Add(next->key(), next->item());
+    next->Next();
   }
   Seal();
+}
+
+bool KeyIndex::CanMerge(std::span<const std::shared_ptr<const KeyIndex>> parts) {
+  size_t bytes = 0;
+  for (const auto& part : parts) bytes += part->bytes_.size();
+  return bytes <= UINT32_MAX / 2;
 }
 
 std::shared_ptr<const KeyIndex> KeyIndex::Decode(std::string_view bytes, uint32_t runs) {

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -52,17 +53,15 @@ class KeyIndex {
 
   // From keys in entry order. A key's run is at `first_run` plus its number in the log.
   KeyIndex(const std::vector<SortedRunKey>& keys, uint32_t first_run);
-  // From all runs of two for which CanMerge.
-  KeyIndex(const KeyIndex& older, const KeyIndex& newer);
+  // From all runs of several for which CanMerge.
+  explicit KeyIndex(std::span<const std::shared_ptr<const KeyIndex>> parts);
   // From what Encode appended. Null for bytes that are none, or that name a run at or above `runs`;
   // the order of keys is not looked at.
   static std::shared_ptr<const KeyIndex> Decode(std::string_view bytes, uint32_t runs);
   void Encode(std::string* to) const;
 
   // Whether offsets of all groups fit.
-  static bool CanMerge(const KeyIndex& a, const KeyIndex& b) {
-    return a.bytes_.size() + b.bytes_.size() <= UINT32_MAX / 2;
-  }
+  static bool CanMerge(std::span<const std::shared_ptr<const KeyIndex>> parts);
 
   size_t size() const { return size_; }
   // The newest version of the key at or below `version`; false if there is none.

@@ -72,21 +72,28 @@ TEST(KeyIndexTest, FindsWhatASortedListDoes) {
     std::vector<SortedRunKey> older = RandomKeys(&random, count, 1);
     ExpectEqual(older, KeyIndex(older, 0), &random);
     std::vector<SortedRunKey> newer = RandomKeys(&random, 20, 5000);
-    const KeyIndex merged(KeyIndex(older, 0), KeyIndex(newer, 3));
+    std::vector<SortedRunKey> newest = RandomKeys(&random, 9, 9000);
+    const std::vector<std::shared_ptr<const KeyIndex>> parts = {
+        std::make_shared<KeyIndex>(older, 0), std::make_shared<KeyIndex>(newer, 3),
+        std::make_shared<KeyIndex>(newest, 4)};
+    ASSERT_TRUE(KeyIndex::CanMerge(parts));
+    const KeyIndex merged(parts);
     for (SortedRunKey& key : newer) key.run = 3;
+    for (SortedRunKey& key : newest) key.run = 4;
     older.insert(older.end(), newer.begin(), newer.end());
+    older.insert(older.end(), newest.begin(), newest.end());
     std::sort(older.begin(), older.end(), [](const SortedRunKey& a, const SortedRunKey& b) {
       return Compare(a.key, a.version, b.key, b.version) < 0;
     });
     ExpectEqual(older, merged, &random);
     std::string bytes;
     merged.Encode(&bytes);
-    const auto decoded = KeyIndex::Decode(bytes, 4);
+    const auto decoded = KeyIndex::Decode(bytes, 5);
     ASSERT_NE(decoded, nullptr);
     ExpectEqual(older, *decoded, &random);
-    EXPECT_EQ(KeyIndex::Decode(bytes, 3), nullptr) << "a run that the log does not have";
+    EXPECT_EQ(KeyIndex::Decode(bytes, 4), nullptr) << "a run that the log does not have";
     for (size_t length = 0; length < bytes.size(); length += 1 + length / 20) {
-      EXPECT_EQ(KeyIndex::Decode(std::string_view(bytes).substr(0, length), 4), nullptr);
+      EXPECT_EQ(KeyIndex::Decode(std::string_view(bytes).substr(0, length), 5), nullptr);
     }
     if (HasFatalFailure()) return;
   }

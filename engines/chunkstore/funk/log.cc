@@ -1,8 +1,10 @@
 #include "funk/log.h"
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
 #include <iterator>
+#include <span>
 #include <utility>
 
 #include "funk/bloom.h"
@@ -15,9 +17,12 @@ namespace chunkstore {
 
 // Oldest first; both share their parts with the logs before and after.
 struct Log::Directory {
-  // kIndex. A part is merged with the one before it once that is not kPartRatio times as large,
-  // so that a log has few of them and an entry is merged a few times only, however long the log.
-  static constexpr size_t kPartRatio = 8;
+  // kIndex. Parts are of one class while none has kAlike times the entries that a class begins
+  // with, and kAlike of one class in a row are merged. So an entry is merged once a class, and a
+  // log has few parts, however long it is.
+  static constexpr int kAlikeBits = 2;
+  static constexpr size_t kAlike = size_t{1} << kAlikeBits;
+  static int ClassOf(const KeyIndex& part) { return std::bit_width(part.size()) / kAlikeBits; }
   std::vector<std::shared_ptr<const KeyIndex>> parts;
   // kBloom. Pieces name runs, which are searched by their own indexes.
   std::vector<std::shared_ptr<const BloomPiece>> pieces;
@@ -107,13 +112,17 @@ void Log::AddRun(uint32_t run, std::shared_ptr<const SortedRunIndex> index,
 void Log::AddToIndex(uint32_t first_run, const std::vector<SortedRunKey>& keys,
                      Directory* directory) {
   auto& parts = directory->parts;
-  auto part = std::make_shared<const KeyIndex>(keys, first_run);
-  while (!parts.empty() && parts.back()->size() < Directory::kPartRatio * part->size() &&
-         KeyIndex::CanMerge(*parts.back(), *part)) {
-    part = std::make_shared<const KeyIndex>(*parts.back(), *part);
-    parts.pop_back();
+  parts.push_back(std::make_shared<const KeyIndex>(keys, first_run));
+  for (;;) {
+    const int most = Directory::ClassOf(*parts.back());
+    const auto larger = [most](const auto& part) { return Directory::ClassOf(*part) > most; };
+    const auto from = std::find_if(parts.rbegin(), parts.rend(), larger).base();
+    const std::span<const std::shared_ptr<const KeyIndex>> alike(from, parts.end());
+    if (alike.size() < Directory::kAlike || !KeyIndex::CanMerge(alike)) break;
+    auto merged = std::make_shared<const KeyIndex>(alike);
+    parts.erase(from, parts.end());
+    parts.push_back(std::move(merged));
   }
-  parts.push_back(std::move(part));
 }
 
 // The run goes to the last piece until that has its bytes; the last piece of all takes every later
