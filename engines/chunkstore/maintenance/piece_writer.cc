@@ -1,6 +1,5 @@
 #include "maintenance/piece_writer.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "hooks/seeded_bugs.h"
@@ -8,13 +7,12 @@
 namespace chunkstore {
 
 void PieceWriter::Start(SegmentWriter* segment, std::string min_key, std::vector<Piece>* pieces,
-                        BlockCache* cache, uint64_t bytes) {
+                        BlockCache* cache) {
   segment_ = segment;
   cache_ = cache;
   min_key_ = std::move(min_key);
   pieces_ = pieces;
   bytes_.clear();
-  bytes_.reserve(std::min(bytes, 2 * state_.options.chunk_size));
   rows_.clear();
   next_ = 0;
 }

@@ -25,10 +25,9 @@ class PieceWriter {
   PieceWriter(State* state, const Policy* policy) : state_(*state), policy_(*policy) {}
 
   // Begins an output. What an earlier one left unwritten is forgotten; its memory stays for this.
-  // `cache` gets the blocks most of whose rows are added as `cached`; it may be null. Room for `bytes`
-  // of rows is made at once: memory that grows by doubling is touched twice.
+  // `cache` gets the blocks most of whose rows are added as `cached`; it may be null.
   void Start(SegmentWriter* segment, std::string min_key, std::vector<Piece>* pieces,
-             BlockCache* cache, uint64_t bytes);
+             BlockCache* cache);
   Status Add(const Entry& entry, bool cached);
   // `end`: of the range. Without any row there is one piece without a table.
   Status Finish(const std::string& end);

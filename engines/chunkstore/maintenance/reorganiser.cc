@@ -28,7 +28,7 @@ Status Reorganiser::Prepare(const Job& job, EntryCursor* cursor, SegmentWriter* 
   BlockCache* cache = JobReader::MunkOf(job) == nullptr ? state_.blocks.get() : nullptr;
   std::optional<CachedKeys> cached;
   if (cache != nullptr) cached.emplace(job, cache);
-  writer->Start(segment, job.chunks.front()->min_key, &prepared->pieces, cache, job.bytes);
+  writer->Start(segment, job.chunks.front()->min_key, &prepared->pieces, cache);
   const auto write = [&](const Entry& entry) {
     return writer->Add(entry, cached && cached->Holds(entry.key));
   };
