@@ -100,8 +100,8 @@ KeyIndex::KeyIndex(std::span<const std::shared_ptr<const KeyIndex>> parts) {
     Cursor* next = nullptr;
     for (Cursor& source : sources) {
       if (!source.Valid()) continue;
-      if (next == nullptr || Compare(source.key(), source.item().version, next->key(),
-                                     next->item().version) < 0) {
+      if (next == nullptr ||
+          Compare(source.key(), source.item().version, next->key(), next->item().version) < 0) {
         next = &source;
       }
     }

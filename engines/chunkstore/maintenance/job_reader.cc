@@ -73,11 +73,12 @@ JobReader::JobReader(State* state, const Policy* policy, const std::vector<Job>*
     : state_(*state),
       policy_(*policy),
       jobs_(*jobs),
+      first_(first),
       end_(end),
       at_(first),
       table_reader_(state->options.background_threads > 0),
       log_reader_(state->options.background_threads > 0) {
-  next_group_.end = first;
+  Fetch(first, &next_group_);
 }
 
 const Munk* JobReader::MunkOf(const Job& job) {
@@ -92,7 +93,6 @@ std::unique_ptr<EntryCursor> JobReader::Next() {
 }
 
 void JobReader::NextGroup() {
-  if (next_group_.end == at_) Fetch(at_, &next_group_);
   log_reader_.Wait();
   std::swap(group_, next_group_);
   if (group_.end < end_) Fetch(group_.end, &next_group_);
@@ -111,9 +111,8 @@ void JobReader::Fetch(size_t first, Group* group) {
     }
   }
   group->end = at;
-  log_reader_.Do([this, chunks = std::move(chunks), group] {
-    FetchLogs(chunks, state_.segments.get(), &group->logs);
-  });
+  log_reader_.Do(
+      [this, runs = ShortRunsOf(chunks), group] { group->logs.Fetch(*state_.segments, runs); });
 }
 
 std::unique_ptr<EntryCursor> JobReader::CursorOf(const Job& job) {

@@ -1,6 +1,6 @@
 // JobReader: the entries of jobs, one job after the other; of a round's, or of chunks that become
-// munks. With background threads they are on their way from disk before they are asked for: tables by
-// pieces, the first of the next job's table included, and logs by groups of jobs. One thread, under
+// munks. With background threads they are on their way from disk before they are asked for, the first ones
+// from the reader's beginning: tables by pieces, the first of the next job's table included, and logs by groups of jobs. One thread, under
 // State::maintenance_mutex.
 #pragma once
 
@@ -16,12 +16,15 @@ namespace chunkstore {
 
 class JobReader {
  public:
-  // Reads jobs[first] to before jobs[end]. All arguments outlive it.
+  // Reads jobs[first] to before jobs[end], at least one. All arguments outlive it.
   JobReader(State* state, const Policy* policy, const std::vector<Job>* jobs, size_t first,
             size_t end);
 
   // The next job's entries. The cursor of the job before must be gone; this must outlive it.
   std::unique_ptr<EntryCursor> Next();
+
+  size_t first() const { return first_; }
+  size_t end() const { return end_; }
 
   static const Munk* MunkOf(const Job& job);  // that can be read instead of table and log
 
@@ -38,7 +41,7 @@ class JobReader {
   State& state_;
   const Policy& policy_;
   const std::vector<Job>& jobs_;
-  const size_t end_;
+  const size_t first_, end_;
   size_t at_;
   Group group_, next_group_;
   Worker table_reader_, log_reader_;

@@ -38,14 +38,14 @@ bool LogWarmer::Warm() {
   return warmed;
 }
 
-void FetchLogs(const std::vector<Chunk*>& chunks, Segments* segments, ReadAhead* ahead) {
+std::vector<ExtentRef> ShortRunsOf(const std::vector<Chunk*>& chunks) {
   std::vector<ExtentRef> extents;
   for (const Chunk* chunk : chunks) {
     for (const ExtentRef& run : chunk->funk().log->runs()) {
       if (run.length <= ReadAhead::kLongestRun) extents.push_back(run);
     }
   }
-  ahead->Fetch(*segments, std::move(extents));
+  return extents;
 }
 
 bool LogWarmer::WarmGroup(const std::vector<Chunk*>& group) {
@@ -54,7 +54,7 @@ bool LogWarmer::WarmGroup(const std::vector<Chunk*>& group) {
     if (!chunk->funk().log->saved()) unsaved.push_back(chunk);
   }
   ReadAhead ahead;
-  FetchLogs(unsaved, state_.segments.get(), &ahead);
+  ahead.Fetch(*state_.segments, ShortRunsOf(unsaved));
   ReadContext context = state_.read_context(false);
   context.ahead = &ahead;
   bool warmed = false;

@@ -13,8 +13,9 @@
 
 namespace chunkstore {
 
-// Reads the logs of these chunks, but for long runs, which are as well read when they are needed.
-void FetchLogs(const std::vector<Chunk*>& chunks, Segments* segments, ReadAhead* ahead);
+// The runs of these chunks' logs to read ahead: all but long ones, which are as well read when they
+// are needed.
+std::vector<ExtentRef> ShortRunsOf(const std::vector<Chunk*>& chunks);
 
 class LogWarmer {
  public:

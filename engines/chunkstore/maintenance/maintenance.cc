@@ -86,11 +86,12 @@ Status Maintenance::Round(bool* worked) {
   // Twice the limit: writers wait until chunks have caught up.
   const bool overdue = log_debt_ > 2 * debt_limit_;
   if (!overdue) {
-    if (Status status = FlushSealed(worked); !status.ok()) return status;
+    if (Status status = FlushAhead(worked); !status.ok()) return status;
   }
-  const std::vector<Job> jobs = DueJobs();
-  if (!jobs.empty()) {
-    Status failed = Reorganise(jobs);
+  if (!reorganiser_.planned()) Plan(DueJobs());
+  const bool due = reorganiser_.planned();
+  if (due) {
+    Status failed = reorganiser_.Run();
     // A chunk that cannot be reorganised is tried again for good.
     if (!failed.ok() && failed.code() != logged_) {
       state_.Log(LogLevel::kWarning, "reorganise: " + failed.ToString());
@@ -101,13 +102,25 @@ Status Maintenance::Round(bool* worked) {
     SurveyDebt();
   }
   // Chunks that cannot be reorganised must not hold up writers for ever.
-  if (overdue && (jobs.empty() || !job_error_.ok())) {
+  if (overdue && (!due || !job_error_.ok())) {
     if (Status status = FlushSealed(worked); !status.ok()) return status;
   } else if (overdue) {
     state_.SetFlushError(Status::Ok());
   }
   KeepMemory();
   return Status::Ok();
+}
+
+// The logs that the flush will make due are on their way from disk meanwhile. Not for chunks that it
+// replaces.
+Status Maintenance::FlushAhead(bool* worked) {
+  const auto stage = flusher_.OldestSealed();
+  if (stage == nullptr) return Status::Ok();
+  const ChunkMap* map = &state_.map();
+  Plan(policy_.Due(*map, log_debt_ + stage->bytes(), debt_limit_, kRoundBytes));
+  const Status status = FlushSealed(worked);
+  if (!status.ok() || &state_.map() != map) reorganiser_.Plan({});
+  return status;
 }
 
 std::vector<Job> Maintenance::DueJobs() const {
@@ -220,9 +233,14 @@ Status Maintenance::Flush(const std::shared_ptr<Stage>& stage) {
   return flusher_.Flush(stage);
 }
 
-Status Maintenance::Reorganise(const std::vector<Job>& jobs) {
-  budget_.BeginWork();
-  return reorganiser_.Run(jobs);
+void Maintenance::Plan(std::vector<Job> jobs) {
+  if (!jobs.empty()) budget_.BeginWork();
+  reorganiser_.Plan(std::move(jobs));
+}
+
+Status Maintenance::Reorganise(std::vector<Job> jobs) {
+  Plan(std::move(jobs));
+  return reorganiser_.Run();
 }
 
 Status Maintenance::FlushSealed(bool* worked) {
@@ -244,9 +262,9 @@ Status Maintenance::CompactAll() {
     const kvdyno::MutexLock one(state_.maintenance_mutex);
     bool flushed = false;
     if (Status status = FlushSealed(&flushed); !status.ok()) return status;
-    const std::vector<Job> jobs = Policy::All(state_.map(), &from, kRoundBytes);
+    std::vector<Job> jobs = Policy::All(state_.map(), &from, kRoundBytes);
     if (!jobs.empty()) {
-      if (Status status = Reorganise(jobs); !status.ok()) return status;
+      if (Status status = Reorganise(std::move(jobs)); !status.ok()) return status;
     }
     SurveyDebt();
     state_.slots.Reclaim();
@@ -292,9 +310,9 @@ Status Maintenance::PayDebt(uint64_t log_bytes_max) {
 // are.
 uint64_t Maintenance::PayOnce(uint64_t log_bytes_max, Status* error) {
   const uint64_t before = log_debt_;
-  const std::vector<Job> jobs = policy_.Due(state_.map(), before, log_bytes_max, kRoundBytes);
+  std::vector<Job> jobs = policy_.Due(state_.map(), before, log_bytes_max, kRoundBytes);
   if (jobs.empty()) return 0;
-  Status status = Reorganise(jobs);
+  Status status = Reorganise(std::move(jobs));
   if (error->ok()) *error = std::move(status);
   SurveyDebt();
   state_.slots.Reclaim();

@@ -70,8 +70,10 @@ class Maintenance {
   void KeepMemory() KVDYNO_REQUIRES(state_.maintenance_mutex);
   // The oldest sealed stage, if there is one: then *worked.
   Status FlushSealed(bool* worked) KVDYNO_REQUIRES(state_.maintenance_mutex);
+  Status FlushAhead(bool* worked) KVDYNO_REQUIRES(state_.maintenance_mutex);
   Status Flush(const std::shared_ptr<Stage>& stage) KVDYNO_REQUIRES(state_.maintenance_mutex);
-  Status Reorganise(const std::vector<Job>& jobs) KVDYNO_REQUIRES(state_.maintenance_mutex);
+  void Plan(std::vector<Job> jobs) KVDYNO_REQUIRES(state_.maintenance_mutex);
+  Status Reorganise(std::vector<Job> jobs) KVDYNO_REQUIRES(state_.maintenance_mutex);
   uint64_t PayOnce(uint64_t log_bytes_max, Status* error) KVDYNO_REQUIRES(state_.maintenance_mutex);
 
   State& state_;

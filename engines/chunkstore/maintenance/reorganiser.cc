@@ -8,7 +8,6 @@
 
 #include "core/collector.h"
 #include "maintenance/cached_keys.h"
-#include "maintenance/job_reader.h"
 
 namespace chunkstore {
 
@@ -39,21 +38,33 @@ Status Reorganiser::Prepare(const Job& job, EntryCursor* cursor, SegmentWriter* 
   return writer->Finish(job.chunks.back()->max_key);
 }
 
-// The jobs from first to before end, into one segment.
-void Reorganiser::PrepareSome(const std::vector<Job>& jobs, size_t first, size_t end,
-                              std::vector<Prepared>* prepared, std::vector<Status>* statuses) {
+void Reorganiser::Plan(std::vector<Job> jobs) {
+  readers_.clear();
+  jobs_ = std::move(jobs);
+  const size_t parts =
+      std::min(jobs_.size(), static_cast<size_t>(std::max(state_.options.background_threads, 1)));
+  for (size_t i = 0; i < parts; ++i) {
+    readers_.push_back(std::make_unique<JobReader>(
+        &state_, &policy_, &jobs_, jobs_.size() * i / parts, jobs_.size() * (i + 1) / parts));
+  }
+}
+
+// The jobs of one reader, into one segment.
+void Reorganiser::PrepareSome(size_t part, std::vector<Prepared>* prepared,
+                              std::vector<Status>* statuses) {
   const kvdyno::BufferReuse buffers;
+  const std::unique_ptr<JobReader> reader = std::move(readers_[part]);
+  const size_t first = reader->first(), end = reader->end();
   std::unique_ptr<SegmentWriter> segment;
   Status failed = state_.segments->Create(&segment);
   bool wrote = false;
   std::vector<ExtentRef> wasted;  // what failed jobs wrote
-  JobReader reader(&state_, &policy_, &jobs, first, end);
   PieceWriter writer(&state_, &policy_);
   for (size_t i = first; i < end; ++i) {
     Status& status = (*statuses)[i];
     const uint64_t from = failed.ok() ? segment->offset() : 0;
     status = failed.ok()
-                 ? Prepare(jobs[i], reader.Next().get(), segment.get(), &writer, &(*prepared)[i])
+                 ? Prepare(jobs_[i], reader->Next().get(), segment.get(), &writer, &(*prepared)[i])
                  : failed;
     if (!status.ok()) {
       (*prepared)[i].pieces.clear();
@@ -78,30 +89,24 @@ void Reorganiser::PrepareSome(const std::vector<Job>& jobs, size_t first, size_t
   for (size_t i = first; i < end; ++i) (*statuses)[i] = failed;
 }
 
-Status Reorganiser::Run(const std::vector<Job>& jobs) {
-  std::vector<Prepared> prepared(jobs.size());
-  std::vector<Status> statuses(jobs.size());
-  const size_t threads = std::clamp<size_t>(
-      static_cast<size_t>(std::max(state_.options.background_threads, 1)), 1, jobs.size());
-  // Neighbours stay together.
-  const auto some = [&](size_t i) {
-    PrepareSome(jobs, jobs.size() * i / threads, jobs.size() * (i + 1) / threads, &prepared,
-                &statuses);
-  };
+Status Reorganiser::Run() {
+  std::vector<Prepared> prepared(jobs_.size());
+  std::vector<Status> statuses(jobs_.size());
+  const auto some = [&](size_t part) { PrepareSome(part, &prepared, &statuses); };
   std::vector<std::thread> helpers;
-  for (size_t i = 1; i < threads; ++i) helpers.emplace_back(some, i);
+  for (size_t i = 1; i < readers_.size(); ++i) helpers.emplace_back(some, i);
   some(0);
   for (std::thread& helper : helpers) helper.join();
 
   Status first_error;
   std::vector<Prepared> good;
-  for (size_t i = 0; i < jobs.size(); ++i) {
+  for (size_t i = 0; i < jobs_.size(); ++i) {
     if (statuses[i].ok()) {
       good.push_back(std::move(prepared[i]));
       continue;
     }
     if (first_error.ok()) first_error = statuses[i];
-    for (Chunk* chunk : jobs[i].chunks) chunk->failed_rounds = kRoundsAlone;
+    for (Chunk* chunk : jobs_[i].chunks) chunk->failed_rounds = kRoundsAlone;
   }
   Status installed = good.empty() ? Status::Ok() : Install(&good);
   if (!installed.ok()) {
@@ -109,6 +114,7 @@ Status Reorganiser::Run(const std::vector<Job>& jobs) {
       for (Chunk* chunk : done.job->chunks) chunk->failed_rounds = kRoundsAlone;
     }
   }
+  Plan({});
   return first_error.ok() ? installed : first_error;
 }
 
