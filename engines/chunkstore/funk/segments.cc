@@ -150,7 +150,8 @@ void Segments::Free(const ExtentRef& extent) {
     segment.live.Subtract(RangeOf(extent));
     segment.dead.Add(RangeOf(extent));
     const auto taken = static_cast<double>(segment.size - segment.punched);
-    const bool much = static_cast<double>(segment.dead.bytes()) >= least_dead_ * taken;
+    const uint64_t dead = segment.dead.bytes() - std::min(segment.left, segment.dead.bytes());
+    const bool much = static_cast<double>(dead) >= least_dead_ * taken;
     if (segment.asked || !(much || segment.live.empty())) return;
     segment.asked = true;
   }
@@ -204,6 +205,9 @@ void Segments::GiveBack(uint64_t number, uint64_t least) {
     at->second.dead.Subtract(pages);
     at->second.punched += before - at->second.dead.bytes();
   }
+  const kvdyno::MutexLock lock(mutex_);
+  const auto at = segments_.find(number);
+  if (at != segments_.end()) at->second.left = at->second.dead.bytes();
 }
 
 bool Segments::RemoveFile(uint64_t number) {

@@ -81,11 +81,12 @@ struct SegmentRead {
 
 class Segments {
  public:
-  // Holes cost a transaction of the file system each, removing a file hardly more than one hole: so
-  // dead space waits until it is `least_dead` of what a file takes, or all of it. From that,
+  // Holes cost a transaction of the file system each, and where it discards a command to the device,
+  // removing a file hardly more than one hole: so dead space waits until there is `least_dead` of
+  // what a file takes more than when it was last looked at, or until all is dead. From that,
   // `least_hole` is the number of bytes in a row that are worth a hole.
   Segments(kvdyno::FileSystem* files, std::string directory, bool direct, size_t max_open_files,
-           uint64_t least_hole = uint64_t{64} << 10, double least_dead = 0.25);
+           uint64_t least_hole = uint64_t{16} << 10, double least_dead = 0.25);
 
   // Open: what the manifest lists is in use; files that nothing refers to are removed (unless
   // read_only). Numbers go on after the largest one seen. Corruption when a file is missing or ends
@@ -143,6 +144,7 @@ class Segments {
     uint64_t punched = 0;  // bytes that went back already
     RangeSet live;         // runs in use
     RangeSet dead;         // neither in use nor given back; what is in no set may become live
+    uint64_t left = 0;     // dead bytes that were not worth a hole when they were last looked at
     bool asked = false;    // dead space is about to be given back
   };
 

@@ -147,6 +147,18 @@ TEST_F(SegmentsTest, DeadSpaceWaitsUntilThereIsMuchOfIt) {
   EXPECT_EQ(segments_->file_bytes(), 0u);
 }
 
+// What is too short for a hole does not have the whole file looked at again with every run that dies.
+TEST_F(SegmentsTest, ShortHolesWaitUntilMuchMoreIsDead) {
+  segments_ = std::make_unique<Segments>(&files_, kDirectory, true, 64, 4 * kPage, 0.25);
+  const auto extents = WriteExtents(std::vector<uint64_t>(20, 2 * kPage));
+  for (const size_t i : {0, 2, 4, 6, 8}) segments_->Free(extents[i]);
+  EXPECT_EQ(segments_->file_bytes(), 40 * kPage) << "all are too short";
+  for (const size_t i : {1, 3, 5, 7}) segments_->Free(extents[i]);
+  EXPECT_EQ(segments_->file_bytes(), 40 * kPage) << "a fifth more is dead";
+  segments_->Free(extents[9]);
+  EXPECT_EQ(segments_->file_bytes(), 20 * kPage);
+}
+
 TEST_F(SegmentsTest, RandomFreesLeaveTheRestReadable) {
   const uint64_t seed = std::random_device{}();
   SCOPED_TRACE(::testing::Message() << "seed " << seed);
