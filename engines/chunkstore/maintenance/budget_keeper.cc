@@ -109,7 +109,7 @@ uint64_t BudgetKeeper::ProcessBytes() const {
   const uint64_t most = ProcessReserve(state_.options.memory_budget) + index_bytes_ / 4;
   const uint64_t resident = quiet_ ? AnonymousBytes() : 0;
   if (resident == 0) return most;
-  uint64_t counted = munks_.bytes() + index_bytes_ + state_.spare_pages.bytes();
+  uint64_t counted = munks_.memory() + index_bytes_ + state_.spare_pages.bytes();
   if (state_.rows != nullptr) counted += state_.rows->memory();
   if (state_.blocks != nullptr) counted += state_.blocks->memory();
   return std::min(most, resident - std::min(resident, counted) + kGrowthBytes);
@@ -172,6 +172,7 @@ void BudgetKeeper::TrimHeap() {
   if (kvdyno::NowNs() < next_trim_ns_) return;
   const uint64_t begin_ns = ThreadCpuNs();
   ::malloc_trim(0);
+  munks_.HeapWasTrimmed();
   next_trim_ns_ = kvdyno::NowNs() + 100 * (ThreadCpuNs() - begin_ns);
 #endif
 }

@@ -164,6 +164,14 @@ uint64_t MunkKeeper::BytesOfAll() const {
   return bytes;
 }
 
+uint64_t MunkKeeper::memory() const {
+  uint64_t bytes = 0;
+  for (const Chunk* chunk : state_.map().chunks()) {
+    if (chunk->munk() != nullptr) bytes += chunk->munk()->memory();
+  }
+  return bytes;
+}
+
 uint64_t MunkKeeper::BytesOf(const Chunk& chunk) const {
   return chunk.munk() != nullptr ? SettledBytes(*chunk.munk()) : ExpectedBytes(chunk);
 }
@@ -181,15 +189,11 @@ uint64_t MunkKeeper::PeakBytes(const Munk& munk) const {
 // A rebalance copies what is in memory; a chunk without a munk reads from disk. So munks grow less
 // where room is short, and where all fit but for what was appended, each is rebalanced.
 void MunkKeeper::ChooseGrowth() {
-  uint64_t memory = 0;
-  for (const Chunk* chunk : state_.map().chunks()) {
-    if (chunk->munk() != nullptr) memory += chunk->munk()->memory();
-  }
   const auto all = static_cast<double>(std::max<uint64_t>(BytesOfAll(), 1));
   const double left = static_cast<double>(capacity_) / all - 1;
   all_fit_ = left >= 1.0 / Arbiter::kSpareShare;
   growth_ = std::clamp(left, kLeastGrowth, kMostGrowth);
-  if (all_fit_ && memory > capacity_) growth_ = 0;
+  if (all_fit_ && memory() > capacity_) growth_ = 0;
 }
 
 bool MunkKeeper::ReadsAreSpread(uint64_t bytes) const {
@@ -241,12 +245,16 @@ uint64_t MunkKeeper::HeatOutside() const {
 }
 
 // Rows of a munk that goes stay in the row cache while it has room: reads from disk would bring them
-// one by one. Only where the newest version is flushed, for that is what the row cache knows; no
+// one by one. Where munks have more than their share, as when rows get it instead, only what the
+// others and the heap leave. Only where the newest version is flushed, for that is what the row cache knows; no
 // flush comes in between.
 void MunkKeeper::HandDown(const Munk& munk) {
   if (state_.rows == nullptr) return;
   const Version flushed = state_.manifest->state().flushed_version;
-  size_t room = state_.rows->capacity() - std::min(state_.rows->capacity(), state_.rows->memory());
+  const uint64_t held = bytes_.load() + munk.memory();
+  const uint64_t over = held - std::min<uint64_t>(held, capacity_);
+  const uint64_t taken = state_.rows->memory() + over + untrimmed_;
+  uint64_t room = state_.rows->capacity() - std::min<uint64_t>(state_.rows->capacity(), taken);
   const std::unique_ptr<EntryCursor> cursor = munk.NewCursor();
   std::string last;
   bool has_last = false;
@@ -265,7 +273,10 @@ void MunkKeeper::HandDown(const Munk& munk) {
 }
 
 void MunkKeeper::Evict(Chunk* chunk) {
-  if (const Munk* munk = chunk->ActiveMunk(); munk != nullptr) HandDown(*munk);
+  if (const Munk* munk = chunk->ActiveMunk(); munk != nullptr) {
+    HandDown(*munk);
+    if (state_.options.trim_heap) untrimmed_ += munk->heap_memory();
+  }
   Drop(chunk);
   FreeRetired();
   state_.counters.Add(Count::kMunkEvictions);

@@ -41,6 +41,9 @@ class MunkKeeper {
   std::vector<Munk*> Succeed(Munk* old,
                              const std::vector<std::pair<std::string, std::string>>& ranges);
 
+  uint64_t memory() const;  // that munks take now; bytes() counts what they may grow to
+  void HeapWasTrimmed() { untrimmed_ = 0; }
+
   // From any thread, as of the last round.
   uint64_t bytes() const { return bytes_.load(); }
   uint64_t count() const { return count_.load(); }
@@ -78,6 +81,8 @@ class MunkKeeper {
   uint64_t capacity_ = 0;
   double growth_ = 0;     // of a munk's settled bytes, before it is rebalanced
   bool all_fit_ = false;  // munks of all chunks
+  // Of munks that went, what the heap has kept: the process still takes it.
+  uint64_t untrimmed_ = 0;
   std::atomic<uint64_t> bytes_{0}, count_{0};
 };
 

@@ -54,7 +54,8 @@ class Munk {
   // Munks (one or two; kept alive by the caller until readers have left) that replace this one.
   void SetSuccessors(std::vector<Munk*> successors);
 
-  size_t memory() const;  // all of it, in bytes
+  size_t memory() const;                                       // all of it, in bytes
+  size_t heap_memory() const { return array_.heap_memory(); }  // as MunkArray has it; when active
   // Bytes of the skip list and its nodes: for small rows more than keys and values.
   size_t appended_memory() const { return values_.bytes() + nodes_.bytes(); }
   size_t appended() const { return list_.count(); }

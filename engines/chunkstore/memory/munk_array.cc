@@ -38,9 +38,12 @@ void MunkArray::Seal() {
   records_.ShrinkToFit();
   places_.shrink_to_fit();
   BuildTree();
-  memory_.store(records_.capacity() + places_.capacity() * sizeof(uint32_t) +
-                    tree_.capacity() * sizeof(Group) + common_.capacity(),
-                std::memory_order_relaxed);
+  memory_.store(records_.capacity() + heap_memory(), std::memory_order_relaxed);
+}
+
+size_t MunkArray::heap_memory() const {
+  return places_.capacity() * sizeof(uint32_t) + tree_.capacity() * sizeof(Group) +
+         common_.capacity();
 }
 
 Entry MunkArray::At(size_t index) const {

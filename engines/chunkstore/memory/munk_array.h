@@ -28,6 +28,7 @@ class MunkArray {
 
   size_t size() const { return size_.load(std::memory_order_relaxed); }
   size_t memory() const { return memory_.load(std::memory_order_relaxed); }
+  size_t heap_memory() const;  // of it, what the C library may keep once it is freed; when sealed
   Version newest() const { return newest_; }  // of all entries
 
   // The first entry at or after (key, version); size() if there is none.
