@@ -17,9 +17,9 @@ namespace chunkstore {
 
 // Oldest first; both share their parts with the logs before and after.
 struct Log::Directory {
-  // kIndex. Parts are of one class while none has kAlike times the entries that a class begins
-  // with, and kAlike of one class in a row are merged. So an entry is merged once a class, and a
-  // log has few parts, however long it is.
+  // kIndex. Parts belong to classes of size, each kAlike times the last; as soon as the newest
+  // kAlike parts are of one class or smaller, they are merged. So an entry is merged once a class,
+  // and a log has few parts, however long it is.
   static constexpr int kAlikeBits = 2;
   static constexpr size_t kAlike = size_t{1} << kAlikeBits;
   static int ClassOf(const KeyIndex& part) { return std::bit_width(part.size()) / kAlikeBits; }

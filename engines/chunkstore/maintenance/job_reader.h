@@ -1,7 +1,7 @@
 // JobReader: the entries of jobs, one job after the other; of a round's, or of chunks that become
-// munks. With background threads they are on their way from disk before they are asked for, the first ones
-// from the reader's beginning: tables by pieces, the first of the next job's table included, and logs by groups of jobs. One thread, under
-// State::maintenance_mutex.
+// munks. With background threads they are on their way from disk before they are asked for, the
+// first ones from the reader's beginning: tables by pieces, the first of the next job's table
+// included, and logs by groups of jobs. One thread, under State::maintenance_mutex.
 #pragma once
 
 #include <cstddef>

@@ -355,6 +355,7 @@ bool MunkKeeper::Keep() {
 
 // In key order, for logs of neighbours are read together.
 bool MunkKeeper::LoadSome(std::vector<Chunk*> chunks) {
+  if (chunks.empty()) return false;
   std::sort(chunks.begin(), chunks.end(),
             [](const Chunk* a, const Chunk* b) { return a->min_key < b->min_key; });
   std::vector<Job> jobs;
