@@ -18,7 +18,7 @@ namespace chunkstore {
 // Oldest first; both share their parts with the logs before and after.
 struct Log::Directory {
   // kIndex. Parts belong to classes of size, each kAlike times the last; as soon as the newest
-  // kAlike parts are of one class or smaller, they are merged. So an entry is merged once a class,
+  // kAlike parts are in one class or below, they are merged. So an entry is merged once a class,
   // and a log has few parts, however long it is.
   static constexpr int kAlikeBits = 2;
   static constexpr size_t kAlike = size_t{1} << kAlikeBits;

@@ -81,7 +81,7 @@ class MunkKeeper {
   uint64_t capacity_ = 0;
   double growth_ = 0;     // of a munk's settled bytes, before it is rebalanced
   bool all_fit_ = false;  // munks of all chunks
-  // Of munks that went, what the heap has kept: the process still takes it.
+  // Memory of munks that went which the heap has kept: the process still takes it.
   uint64_t untrimmed_ = 0;
   std::atomic<uint64_t> bytes_{0}, count_{0};
 };
