@@ -111,6 +111,8 @@ struct State {
   Status ClosedError(const char* operation) const;
 
   const ChunkMap& map() const { return *chunks.load(); }
+  // Background work gives free pages of the heap back.
+  bool trims_heap() const { return options.trim_heap && options.background_threads > 0; }
   ReadContext read_context(bool fill_cache) {
     return {segments.get(), blocks.get(), fill_cache, options.verify_checksums};
   }

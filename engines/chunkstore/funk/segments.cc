@@ -187,6 +187,7 @@ void Segments::GiveBack(uint64_t number, uint64_t least) {
     if (at == segments_.end()) return;
     Segment& segment = at->second;
     segment.asked = false;
+    segment.left = segment.dead.bytes();
     all = segment.dead.bytes() + segment.punched == segment.size;
     if (!all) holes = segment.dead.Overlap({0, segment.size});
   }
@@ -201,13 +202,13 @@ void Segments::GiveBack(uint64_t number, uint64_t least) {
     const auto at = segments_.find(number);
     if (at == segments_.end()) return;
     // Counted by what it takes from the set: two calls may have punched the same pages.
-    const uint64_t before = at->second.dead.bytes();
-    at->second.dead.Subtract(pages);
-    at->second.punched += before - at->second.dead.bytes();
+    Segment& segment = at->second;
+    const uint64_t before = segment.dead.bytes();
+    segment.dead.Subtract(pages);
+    const uint64_t went = before - segment.dead.bytes();
+    segment.punched += went;
+    segment.left -= std::min(segment.left, went);
   }
-  const kvdyno::MutexLock lock(mutex_);
-  const auto at = segments_.find(number);
-  if (at != segments_.end()) at->second.left = at->second.dead.bytes();
 }
 
 bool Segments::RemoveFile(uint64_t number) {

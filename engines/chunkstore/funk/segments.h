@@ -144,7 +144,7 @@ class Segments {
     uint64_t punched = 0;  // bytes that went back already
     RangeSet live;         // runs in use
     RangeSet dead;         // neither in use nor given back; what is in no set may become live
-    uint64_t left = 0;     // dead bytes that were not worth a hole when they were last looked at
+    uint64_t left = 0;     // of the dead bytes: looked at already, and not given back
     bool asked = false;    // dead space is about to be given back
   };
 

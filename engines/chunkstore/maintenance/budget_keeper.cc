@@ -172,9 +172,9 @@ void BudgetKeeper::TrimHeap() {
   if (kvdyno::NowNs() < next_trim_ns_) return;
   const uint64_t begin_ns = ThreadCpuNs();
   ::malloc_trim(0);
-  munks_.HeapWasTrimmed();
   next_trim_ns_ = kvdyno::NowNs() + 100 * (ThreadCpuNs() - begin_ns);
 #endif
+  munks_.HeapWasTrimmed();
 }
 
 void BudgetKeeper::Tick() {
@@ -198,7 +198,7 @@ void BudgetKeeper::Tick() {
   arbiter_->Spread(munks_.ReadsAreSpread(CacheBytes()), munks_.bytes());
   ApplyShares();
   FadeHeat();
-  if (threads && state_.options.trim_heap) TrimHeap();
+  if (state_.trims_heap()) TrimHeap();
 }
 
 // `heat_share`: of a chunk's heat, what was read since the last decision. False: too few operations

@@ -246,8 +246,8 @@ uint64_t MunkKeeper::HeatOutside() const {
 
 // Rows of a munk that goes stay in the row cache while it has room: reads from disk would bring them
 // one by one. Where munks have more than their share, as when rows get it instead, only what the
-// others and the heap leave. Only where the newest version is flushed, for that is what the row cache knows; no
-// flush comes in between.
+// others and the heap leave. Only where the newest version is flushed, for that is what the row
+// cache knows; no flush comes in between.
 void MunkKeeper::HandDown(const Munk& munk) {
   if (state_.rows == nullptr) return;
   const Version flushed = state_.manifest->state().flushed_version;
@@ -275,7 +275,7 @@ void MunkKeeper::HandDown(const Munk& munk) {
 void MunkKeeper::Evict(Chunk* chunk) {
   if (const Munk* munk = chunk->ActiveMunk(); munk != nullptr) {
     HandDown(*munk);
-    if (state_.options.trim_heap) untrimmed_ += munk->heap_memory();
+    if (state_.trims_heap()) untrimmed_ += munk->heap_memory();
   }
   Drop(chunk);
   FreeRetired();

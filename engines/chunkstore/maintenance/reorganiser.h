@@ -25,7 +25,7 @@ class Reorganiser {
   // from now on, so other work may come in between, as long as it replaces none of their chunks.
   void Plan(std::vector<Job> jobs);
   bool planned() const { return !jobs_.empty(); }
-  // All planned jobs that can be done. The error is the first one's that could not: its chunks are
+  // All planned jobs, one at least, that can be done. The error is the first one's that could not: its chunks are
   // as they were, and are left alone for some rounds.
   Status Run();
 
