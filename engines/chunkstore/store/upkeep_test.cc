@@ -86,6 +86,25 @@ TEST_F(UpkeepTest, ASequentialLoadIsWrittenOnce) {
   ExpectAll();
 }
 
+// What is due is chosen before the flush, which may replace the chunk.
+TEST_F(UpkeepTest, AFlushReplacesAChunkThatIsDue) {
+  options_.log_limit = options_.munk_log_limit = uint64_t{1} << 30;
+  options_.log_debt_limit = 20 << 10;
+  Open();
+  PutMany(0, 50, 100);
+  ASSERT_TRUE(IsOk(store_->Flush()));
+  const double debt = Stat("log_debt");
+  EXPECT_GT(debt, 50 * 100);
+  PutMany(50, 250, 100);
+  ASSERT_TRUE(IsOk(store_->Flush()));
+  EXPECT_EQ(Stat("adoptions"), 1);
+  EXPECT_EQ(Stat("rebalances"), 0) << "nothing is due once the new keys are tables";
+  EXPECT_EQ(Stat("log_debt"), debt);
+  ExpectAll();
+  Reopen();
+  ExpectAll();
+}
+
 TEST_F(UpkeepTest, DeletesShrinkTheStore) {
   Open();
   Shuffled(4000, 100, 3);
