@@ -29,13 +29,14 @@ struct Funk {
   bool empty() const { return table == nullptr && log->empty(); }
 };
 
-// How a chunk was used lately. Counted by readers without order, halved by background work.
+// How a chunk was used lately. Counted by readers without order, halved by background work every so
+// many seconds: a count is, on average, what came in half as long again.
+inline constexpr double kHeatHalvedSeconds = 0.9;
+inline constexpr double kHeatSeconds = 1.5 * kHeatHalvedSeconds;
 struct Heat {
   std::atomic<uint32_t> reads{0};
   std::atomic<uint32_t> scans{0};
-  // Reads of the disk that scans spent on the chunk's log. Not halved: a reorganisation replaces
-  // the chunk, and its count starts at zero.
-  std::atomic<uint32_t> log_reads{0};
+  std::atomic<uint32_t> log_reads{0};  // of the disk, by scans, for the chunk's log
 };
 
 class Chunk {
@@ -72,7 +73,9 @@ class Chunk {
   std::atomic<bool> unsettled{false};
 
   alignas(64) mutable Heat heat;  // written by every read: not beside the pointers
-  uint64_t failed_rounds = 0;     // background work: rounds to leave it alone after an error
+  // By background work only.
+  uint64_t failed_rounds = 0;   // rounds to leave it alone after an error
+  uint64_t reorganised_ns = 0;  // when its log was last merged; 0: before the store was opened
 
  private:
   std::atomic<const Funk*> funk_;

@@ -15,10 +15,8 @@ namespace chunkstore {
 
 namespace {
 
-constexpr uint64_t kSurveyNs = 900'000'000;
+constexpr auto kSurveyNs = static_cast<uint64_t>(kHeatHalvedSeconds * 1e9);
 constexpr uint64_t kDecisionNs = 200'000'000;
-// Heat is halved after each survey: on average it is what was read in so long.
-constexpr double kHeatSeconds = 1.5 * 0.9;
 constexpr uint64_t kIdleNs = 1'000'000'000;  // without work
 // By how much the process may grow before a quiet store looks again.
 constexpr uint64_t kGrowthBytes = 4 << 20;
@@ -251,6 +249,7 @@ void BudgetKeeper::FadeHeat() {
   for (const Chunk* chunk : state_.map().chunks()) {
     halve(&chunk->heat.reads);
     halve(&chunk->heat.scans);
+    halve(&chunk->heat.log_reads);
   }
 }
 

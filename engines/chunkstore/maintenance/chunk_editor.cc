@@ -4,6 +4,8 @@
 #include <unordered_set>
 #include <utility>
 
+#include "kvdyno/base/clock.h"
+
 namespace chunkstore {
 
 std::unique_ptr<Chunk> ChunkEditor::NewChunk(std::string min_key, std::string max_key,
@@ -48,7 +50,10 @@ void ChunkEditor::Replace(const std::vector<Chunk*>& removed, const std::vector<
 
   // A reader of a munk that has gone must not miss in its place what is still on the way.
   state_.slots.WaitForPending(state_.clock.load());
-  for (Chunk* chunk : added) chunk->unsettled.store(false);
+  for (Chunk* chunk : added) {
+    chunk->unsettled.store(false);
+    chunk->reorganised_ns = kvdyno::NowNs();
+  }
   for (Chunk* chunk : removed) state_.slots.RetireObject(chunk);
 }
 

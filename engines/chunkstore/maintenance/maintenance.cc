@@ -129,7 +129,7 @@ std::vector<Job> Maintenance::DueJobs() const {
   if (!jobs.empty()) return jobs;
   jobs = Policy::DueForSpace(map, state_.segments->SparseSegments(kSparse), kRoundBytes);
   if (!jobs.empty() || state_.options.background_threads == 0) return jobs;
-  return policy_.DueForScans(map, kLeisureBytes);
+  return policy_.DueForScans(map, kvdyno::NowNs(), kLeisureBytes);
 }
 
 // Log indexes, munks and shares of the budget: what makes reads fast, after what must be done.

@@ -18,7 +18,7 @@ uint64_t Policy::LogLimit(const Chunk& chunk) const {
 uint64_t Policy::DebtLimit(uint64_t live_bytes, uint64_t debt, uint64_t log_index_bytes) const {
   const uint64_t limit = options_.log_debt_limit != Options::kAuto
                              ? options_.log_debt_limit
-                             : std::max(live_bytes / 3, 8 * options_.stage_size);
+                             : std::max(live_bytes * 9 / 25, 8 * options_.stage_size);
   const uint64_t most = options_.memory_budget / 4;
   if (log_index_bytes <= most) return limit;
   const double share = static_cast<double>(most) / static_cast<double>(log_index_bytes);
@@ -116,9 +116,10 @@ std::vector<Job> Policy::Due(const ChunkMap& map, uint64_t debt, uint64_t limit,
   return jobs;
 }
 
-std::vector<Job> Policy::DueForScans(const ChunkMap& map, uint64_t bytes) const {
+std::vector<Job> Policy::DueForScans(const ChunkMap& map, uint64_t now_ns, uint64_t bytes) const {
   // A read of one block beside others takes about as long as rewriting this much.
-  constexpr double kBytesPerRead = 4 << 10;
+  constexpr double kBytesPerRead = 8 << 10;
+  constexpr double kForesight = 60;  // seconds
   std::vector<Chunk*> worth;
   double most = 0;
   size_t first = 0;  // in worth: the chunk that gains most
@@ -128,10 +129,12 @@ std::vector<Job> Policy::DueForScans(const ChunkMap& map, uint64_t bytes) const 
     if (funk.log->empty() || reads == 0 || chunk->munk() != nullptr) continue;
     if (chunk->failed_rounds > 0) continue;
     const auto cost = static_cast<double>(funk.bytes() + funk.table_bytes());
-    const double spent = kBytesPerRead * reads / cost;
-    if (spent < 1) continue;
-    if (spent > most) {
-      most = spent;
+    const double seconds =
+        std::min(kForesight, static_cast<double>(now_ns - chunk->reorganised_ns) * 1e-9);
+    const double saved = kBytesPerRead * reads / kHeatSeconds * seconds / cost;
+    if (saved < 1) continue;
+    if (saved > most) {
+      most = saved;
       first = worth.size();
     }
     worth.push_back(chunk);

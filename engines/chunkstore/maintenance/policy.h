@@ -41,10 +41,10 @@ class Policy {
   // `limit`, each with neighbours that are about as worthwhile; then underfull neighbours.
   std::vector<Job> Due(const ChunkMap& map, uint64_t debt, uint64_t limit, uint64_t bytes) const;
 
-  // Jobs, in key order, up to about `bytes` of input, for chunks without a munk on whose logs scans
-  // have spent as much as merging costs: the one with most, and such after it. What is spent before
-  // is at most what a merge at the right moment would have cost too, however many scans follow.
-  std::vector<Job> DueForScans(const ChunkMap& map, uint64_t bytes) const;
+  // Jobs, in key order, up to about `bytes` of input, for chunks without a munk whose logs cost scans
+  // more than a merge, if scans go on as they are: the one with most, and such after it. A merge is
+  // taken to save what a log costs for as long as the log has grown, and no longer than a minute.
+  std::vector<Job> DueForScans(const ChunkMap& map, uint64_t now_ns, uint64_t bytes) const;
 
   // Jobs, in key order, for chunks of which a part lies in one of these segments (ascending), which
   // are mostly dead: where the file system punches no holes, space comes back when a whole file

@@ -109,7 +109,7 @@ TEST(DebtLimit, IsTheOptionOrGrowsWithTheData) {
   EXPECT_EQ(limit(0), 8 * options.stage_size);
   EXPECT_EQ(limit(8 * options.stage_size), 8 * options.stage_size);
   EXPECT_LT(limit(1 << 30), uint64_t{1} << 30);
-  EXPECT_EQ(limit(uint64_t{1} << 31), 2 * limit(1 << 30));
+  EXPECT_EQ(limit(uint64_t{200} << 20), 2 * limit(100 << 20));
 }
 
 TEST(DebtLimit, FallsUntilTheIndexesOfLogsFitTheirPartOfTheBudget) {
@@ -311,8 +311,9 @@ TEST(PieceBytes, CutsOnlyWhatDoesNotFit) {
   }
 }
 
-TEST(DueForScans, OnceScansHaveSpentWhatAMergeCosts) {
+TEST(DueForScans, OfLogsThatCostScansMoreThanAMerge) {
   const Policy policy(Resolved());
+  constexpr uint64_t kNow = 1'000'000'000'000;
   // By position: what is worth it, read too rarely, without a log, with a larger log.
   Chunks chunks({{1024 * kKiB, 1024 * kKiB},
                  {1024 * kKiB, 1024 * kKiB},
@@ -320,16 +321,24 @@ TEST(DueForScans, OnceScansHaveSpentWhatAMergeCosts) {
                  {1024 * kKiB, 2048 * kKiB}});
   const auto due = [&](uint64_t bytes) {
     std::vector<size_t> positions;
-    for (const Job& job : policy.DueForScans(chunks.map(), bytes)) {
+    for (const Job& job : policy.DueForScans(chunks.map(), kNow, bytes)) {
       EXPECT_EQ(job.bytes, job.chunks.front()->funk().bytes());
       positions.push_back(chunks.map().Position(job.chunks.front()->min_key));
     }
     return positions;
   };
   EXPECT_EQ(due(UINT64_MAX), std::vector<size_t>{}) << "no scan runs";
-  for (size_t i = 0; i < 4; ++i) chunks[i].heat.log_reads = i == 1 ? 100 : 1100;
+  // 3 MiB to read and write, 8 KiB a read, a minute: 384 reads.
+  const auto reads = [](double a_minute) {
+    return static_cast<uint32_t>(a_minute / 60 * kHeatSeconds * 1.01 + 1);
+  };
+  for (size_t i = 0; i < 4; ++i) chunks[i].heat.log_reads = reads(i == 1 ? 300 : 700);
   EXPECT_EQ(due(UINT64_MAX), (std::vector<size_t>{0, 3}));
   EXPECT_EQ(due(1), std::vector<size_t>{0}) << "the most worthwhile";
+  chunks[0].reorganised_ns = kNow - 20'000'000'000;
+  EXPECT_EQ(due(UINT64_MAX), std::vector<size_t>{3}) << "its log will be back in 20 seconds";
+  chunks[0].heat.log_reads = reads(3 * 700);
+  EXPECT_EQ(due(UINT64_MAX), (std::vector<size_t>{0, 3}));
   chunks[0].Exchange(new Munk("", ""));
   EXPECT_EQ(due(UINT64_MAX), std::vector<size_t>{3}) << "a munk serves its scans";
   chunks[3].failed_rounds = 1;

@@ -370,6 +370,23 @@ TEST_F(UpkeepTest, BothLogLookupsGiveTheSameAnswers) {
   EXPECT_GT(searched[LogLookup::kBloom], searched[LogLookup::kIndex]);
 }
 
+TEST_F(UpkeepTest, ScansHaveTheLogsMergedThatTheyReadAgainAndAgain) {
+  options_.munk_cache_size = options_.row_cache_size = options_.block_cache_size = 0;
+  options_.log_limit = 32 << 10;
+  Open();
+  Shuffled(1500, 60, 9);
+  ASSERT_TRUE(IsOk(store_->Compact()));
+  for (int i = 0; i < 1500; i += 7) Put(KeyOf(i), "new");
+  ASSERT_TRUE(IsOk(store_->Flush()));
+  options_.background_threads = 1;
+  Reopen();
+  const double debt = Stat("log_debt");
+  ASSERT_GT(debt, 0);
+  for (int i = 0; i < 1500; i += 7) ASSERT_EQ(Get(KeyOf(i)), "new");
+  EXPECT_EQ(Stat("log_debt"), debt) << "gets read one block either way";
+  while (Stat("log_debt") > 0) ExpectAll();
+}
+
 TEST_F(UpkeepTest, WorksWithoutCaches) {
   options_.munk_cache_size = options_.row_cache_size = options_.block_cache_size = 0;
   Open();

@@ -121,7 +121,7 @@ struct Options {
   uint64_t log_limit = kAuto;
   uint64_t munk_log_limit = kAuto;
   // Bytes of all logs together at which writers are slowed down; at twice that they wait.
-  // kAuto: a third of the data, at least 8 stages.
+  // kAuto: 0.36 of what tables and logs hold, at least 8 stages.
   uint64_t log_debt_limit = kAuto;
 
   // --- input/output
