@@ -16,6 +16,7 @@
 #include "core/budget.h"
 #include "core/chunk.h"
 #include "core/counters.h"
+#include "core/pace.h"
 #include "core/snapshots.h"
 #include "funk/segments.h"
 #include "kvdyno/base/file_system.h"
@@ -76,8 +77,8 @@ struct State {
   uint64_t next_sequence KVDYNO_GUARDED_BY(write_mutex) = 1;
   std::unique_ptr<Ring> ring;
   kvdyno::Mutex checkpoint_mutex;  // one checkpoint at a time; stages are not reused meanwhile
-  std::atomic<double> slowdown_ns_per_byte{0};  // set by maintenance, obeyed by writers
-  std::atomic<bool> wake_on_write{false};       // set by maintenance: the next write calls it
+  Pace pace;                       // of writes, as maintenance can follow
+  std::atomic<bool> wake_on_write{false};  // set by maintenance: the next write calls it
 
   std::atomic<bool> filters_fit{true};  // set by maintenance: tables may have filters
 

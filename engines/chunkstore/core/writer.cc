@@ -23,12 +23,13 @@ Status Writer::Write(std::string_view payload, uint32_t count, bool sync) {
   const CallGate::Call call(&state_.gate);
   if (!call.open()) return state_.ClosedError("write");
   if (state_.has_fatal.load(std::memory_order_relaxed)) return state_.fatal();
-  SlowDown(payload.size());
+  KeepPace();
   state_.write_mutex.LockSoon();
   if (Status status = MakeRoom(payload.size()); !status.ok()) {
     state_.write_mutex.Unlock();
     return status;
   }
+  state_.pace.Write(payload.size(), Unflushed());
   Version last = 0;
   if (Status status = Append(payload, count, &last); !status.ok()) return status;
   state_.counters.Add(Count::kPuts, count);
@@ -170,19 +171,19 @@ Status Writer::CheckpointTo(Version version) {
   return Status::Ok();
 }
 
-// Debt beyond its limit is paid by those who make it, a little with every write.
-void Writer::SlowDown(size_t bytes) {
-  const double rate = state_.slowdown_ns_per_byte.load(std::memory_order_relaxed);
-  if (rate <= 0 || state_.options.background_threads == 0) return;
-  thread_local double owed_ns = 0;
-  owed_ns += rate * static_cast<double>(bytes);
-  if (owed_ns < 200'000) return;
-  const auto nap = std::chrono::nanoseconds(static_cast<int64_t>(std::min(owed_ns, 50e6)));
-  owed_ns = 0;
-  std::this_thread::sleep_for(nap);
-  state_.counters.Add(
-      Count::kSlowdownMicros,
-      static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(nap).count()));
+double Writer::Unflushed() const {
+  const size_t sealed = state_.stages.load()->stages.size() - 1;
+  const Stage& active = *state_.active;
+  const double share = static_cast<double>(active.bytes()) / static_cast<double>(active.capacity());
+  return (static_cast<double>(sealed) + share) / Ring::kStages;
+}
+
+void Writer::KeepPace() {
+  if (state_.options.background_threads == 0) return;
+  const uint64_t wait_ns = state_.pace.WaitNs();
+  if (wait_ns == 0) return;
+  std::this_thread::sleep_for(std::chrono::nanoseconds(wait_ns));
+  state_.counters.Add(Count::kSlowdownMicros, wait_ns / 1000);
 }
 
 }  // namespace chunkstore

@@ -41,7 +41,9 @@ class Writer {
       KVDYNO_RELEASES(state_.write_mutex);
   void Enter(std::string_view stored, Version first, Stage* stage);
   Status CheckpointTo(Version version);
-  void SlowDown(size_t bytes);
+  // The share of the ring that is not flushed.
+  double Unflushed() const KVDYNO_REQUIRES(state_.write_mutex);
+  void KeepPace();
 
   State& state_;
   std::function<Status()> work_;

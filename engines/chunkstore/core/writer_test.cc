@@ -70,5 +70,17 @@ TEST_F(WriterTest, CallsWhenAStageIsFull) {
   EXPECT_EQ(calls_, 1);
 }
 
+TEST_F(WriterTest, WaitsForWhatEarlierWritesOwe) {
+  const auto waited = [this] { return state_.counters.Sum(Count::kSlowdownMicros); };
+  Put(10);
+  Put(10);
+  EXPECT_EQ(waited(), 0U);
+  state_.pace.SetDebt(1e6);
+  Put(10);
+  EXPECT_EQ(waited(), 0U) << "nothing was owed yet";
+  Put(10);
+  EXPECT_GT(waited(), Pace::kNapNs / 1000);
+}
+
 }  // namespace
 }  // namespace chunkstore

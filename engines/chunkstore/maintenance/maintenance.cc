@@ -153,6 +153,7 @@ void Maintenance::RoundLoop() {
     bool worked = false;
     const Status status = Round(&worked);
     idle = !status.ok() || !(worked || warmed_);
+    if (idle) busy_ = false;
   }
 }
 
@@ -249,6 +250,8 @@ Status Maintenance::FlushSealed(bool* worked) {
   const Status status = Flush(stage);
   state_.SetFlushError(status);
   if (!status.ok()) return status;
+  state_.pace.Flushed(stage->bytes(), busy_, kvdyno::NowNs());
+  busy_ = true;
   *worked = true;
   SurveyDebt();
   return Status::Ok();
@@ -278,8 +281,7 @@ void Maintenance::SurveyDebt() {
   for (const Chunk* chunk : state_.map().chunks()) debt += chunk->funk().log_bytes();
   log_debt_ = debt;
   debt_limit_ = policy_.DebtLimit(state_.segments->live_bytes(), debt, budget_.log_index_bytes());
-  state_.slowdown_ns_per_byte.store(policy_.SlowdownNsPerByte(debt, debt_limit_),
-                                    std::memory_order_relaxed);
+  state_.pace.SetDebt(policy_.SlowdownNsPerByte(debt, debt_limit_));
 }
 
 // What is owed is counted once, after the flush: the call ends under steady writes too. A batch at
