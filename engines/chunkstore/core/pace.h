@@ -37,7 +37,7 @@ class Pace {
 
   std::atomic<double> flush_{0};  // nanoseconds that a byte takes to leave a ring that fills
   std::atomic<double> debt_{0};
-  uint64_t last_flush_ns_ = 0;      // background work only
+  uint64_t last_flush_ns_ = 0;       // background work only
   std::atomic<uint64_t> due_ns_{0};  // when what was written so far should have come
 };
 
