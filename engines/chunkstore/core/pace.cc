@@ -15,7 +15,7 @@ void Pace::Flushed(uint64_t bytes, bool busy, uint64_t now_ns) {
   last_flush_ns_ = now_ns;
 }
 
-double Pace::Delay(double share) const {
+double Pace::DelayNs(double share) const {
   constexpr double kFree = 1.0 / 3, kEven = 0.75;
   double delay = debt_.load(std::memory_order_relaxed);
   if (share > kFree) {
@@ -26,10 +26,12 @@ double Pace::Delay(double share) const {
 }
 
 void Pace::Write(size_t bytes, double share) {
-  const double delay = Delay(share);
+  const double delay = DelayNs(share);
   if (delay <= 0) return;
-  const uint64_t begin = std::max(due_ns_.load(std::memory_order_relaxed), kvdyno::NowNs());
-  due_ns_.store(begin + static_cast<uint64_t>(delay * static_cast<double>(bytes)),
+  const uint64_t now = kvdyno::NowNs();
+  const double ahead = delay * static_cast<double>(bytes);
+  const uint64_t begin = std::max(due_ns_.load(std::memory_order_relaxed), now);
+  due_ns_.store(std::min(begin + static_cast<uint64_t>(ahead), now + kMostNs),
                 std::memory_order_relaxed);
 }
 

@@ -17,6 +17,8 @@ class Pace {
  public:
   // What is shorter is not slept, since sleeping has a price.
   static constexpr uint64_t kNapNs = 2'000'000;
+  // Nor does a write wait longer for earlier ones, however large they were.
+  static constexpr uint64_t kMostNs = 50'000'000;
 
   // --- by background work
   // A stage was flushed. `busy`: there was work all the time since the flush before, so the time
@@ -31,10 +33,11 @@ class Pace {
   // For how long the next write is to wait; 0: not at all.
   uint64_t WaitNs() const;
 
- private:
-  // Nanoseconds a byte, all writers together.
-  double Delay(double share) const;
+  // Nanoseconds that a byte is delayed by, all writers together, where this share of the ring is
+  // not flushed.
+  double DelayNs(double share) const;
 
+ private:
   std::atomic<double> flush_{0};  // nanoseconds that a byte takes to leave a ring that fills
   std::atomic<double> debt_{0};
   uint64_t last_flush_ns_ = 0;       // background work only
