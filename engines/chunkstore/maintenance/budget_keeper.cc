@@ -182,9 +182,12 @@ void BudgetKeeper::Tick() {
   // Without threads nothing depends on time.
   const bool survey = threads ? now - last_survey_ns_ > kSurveyNs : ++ticks_ % 8 == 0;
   if (survey) {
+    const double seconds = static_cast<double>(now - last_survey_ns_) * 1e-9;
     last_survey_ns_ = now;
     SurveyIndexes();
-    if (idle()) ForgetRing();
+    const uint64_t put_bytes = state_.counters.Sum(Count::kPutBytes);
+    const uint64_t written = put_bytes - std::exchange(last_put_bytes_, put_bytes);
+    if (idle()) ForgetRing(static_cast<double>(written) / seconds);
     Share();
   }
   if (threads ? now - last_decision_ns_ > kDecisionNs : survey) {
@@ -235,10 +238,12 @@ bool BudgetKeeper::Decide(double heat_share) {
 }
 
 // What the ring does not need is no cache of anything: a store reads it when it opens, and writes it
-// again from its beginning.
-void BudgetKeeper::ForgetRing() {
-  const kvdyno::MutexLock lock(state_.write_mutex);
-  state_.ring->ForgetUnused();
+// again from its beginning. It comes back from disk before that, so a writer waits.
+void BudgetKeeper::ForgetRing(double bytes_per_second) {
+  if (!policy_.KeepsRing(bytes_per_second)) {
+    const kvdyno::MutexLock lock(state_.write_mutex);
+    state_.ring->ForgetUnused();
+  }
   ring_resident_ = state_.ring->resident();
 }
 

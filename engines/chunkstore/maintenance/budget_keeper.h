@@ -38,7 +38,7 @@ class BudgetKeeper {
   void ApplyShares();
   void SurveyIndexes();  // what indexes take in memory
   bool Decide(double heat_share);
-  void ForgetRing();
+  void ForgetRing(double bytes_per_second);  // what is written
   void FadeHeat();
   void TrimHeap();  // gives free pages of the heap back to the machine
 
@@ -51,6 +51,7 @@ class BudgetKeeper {
   uint64_t last_work_ns_ = 0;
   uint64_t last_write_ns_ = 0;  // as far as a Tick saw it
   Version last_version_ = 0;
+  uint64_t last_put_bytes_ = 0;  // up to the last survey
   bool quiet_ = false;          // idle, and nothing is written
   uint64_t ring_resident_ = 0;  // bytes, when the store was idle last
   uint64_t last_survey_ns_ = 0;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "stage/ring.h"
+
 namespace chunkstore {
 
 namespace {
@@ -189,6 +191,11 @@ uint64_t Policy::PieceBytes(uint64_t input_bytes) const {
   const auto pieces =
       static_cast<uint64_t>(std::max(2LL, std::llround(static_cast<double>(input_bytes) / piece)));
   return std::max<uint64_t>(input_bytes / pieces, 1);
+}
+
+bool Policy::KeepsRing(double bytes_per_second) const {
+  constexpr double kSoon = 10;  // seconds, for all stages
+  return bytes_per_second * kSoon >= static_cast<double>(options_.stage_size) * Ring::kStages;
 }
 
 bool Policy::AppendedEnough(const Munk& munk, double growth) const {

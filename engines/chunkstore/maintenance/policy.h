@@ -61,6 +61,8 @@ class Policy {
   uint64_t GroupBytes() const { return std::min(4 * options_.chunk_size, uint64_t{4} << 20); }
   // Bytes at which the pieces of an output are cut: the whole when it fits one chunk.
   uint64_t PieceBytes(uint64_t input_bytes) const;
+  // The ring's free part stays in memory at this rate of writes.
+  bool KeepsRing(double bytes_per_second) const;
   // A munk rebalance pays: what was appended is more than this share of the rest.
   bool AppendedEnough(const Munk& munk, double growth) const;
 

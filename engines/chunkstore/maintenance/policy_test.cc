@@ -345,6 +345,15 @@ TEST(DueForScans, OfLogsThatCostScansMoreThanAMerge) {
   EXPECT_EQ(due(UINT64_MAX), std::vector<size_t>{});
 }
 
+TEST(KeepsRing, WhereItIsWrittenThroughSoon) {
+  const Policy policy(Resolved());
+  const auto size = static_cast<double>(Resolved().stage_size);
+  EXPECT_FALSE(policy.KeepsRing(0));
+  EXPECT_FALSE(policy.KeepsRing(size * 3 / 20));
+  EXPECT_TRUE(policy.KeepsRing(size * 3 / 10));
+  EXPECT_TRUE(policy.KeepsRing(size * 30));
+}
+
 TEST(AppendedEnough, WhenAMunkIsMostlyNews) {
   const Policy policy(Resolved());
   Munk munk("", "");
