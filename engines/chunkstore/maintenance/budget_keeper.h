@@ -52,8 +52,8 @@ class BudgetKeeper {
   uint64_t last_write_ns_ = 0;  // as far as a Tick saw it
   Version last_version_ = 0;
   uint64_t last_put_bytes_ = 0;  // up to the last survey
-  bool quiet_ = false;          // idle, and nothing is written
-  uint64_t ring_resident_ = 0;  // bytes, when the store was idle last
+  bool quiet_ = false;           // idle, and nothing is written
+  uint64_t ring_resident_ = 0;   // bytes, when the store was idle last
   uint64_t last_survey_ns_ = 0;
   uint64_t last_decision_ns_ = 0;
   uint64_t next_trim_ns_ = 0;
