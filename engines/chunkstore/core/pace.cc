@@ -1,12 +1,14 @@
 #include "core/pace.h"
 
+#include <algorithm>
+
 #include "kvdyno/base/clock.h"
 
 namespace chunkstore {
 
-void Pace::Flushed(uint64_t bytes, bool busy, uint64_t now_ns) {
+void Pace::Flushed(uint64_t bytes, uint64_t capacity, bool busy, uint64_t now_ns) {
   constexpr double kWeight = 0.25;  // of the newest
-  if (busy && bytes > 0) {
+  if (busy && bytes > capacity / 2) {
     const double took = static_cast<double>(now_ns - last_flush_ns_) / static_cast<double>(bytes);
     const double before = flush_.load(std::memory_order_relaxed);
     flush_.store(before == 0 ? took : before + kWeight * (took - before),

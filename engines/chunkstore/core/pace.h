@@ -6,7 +6,6 @@
 // leave it. Debt beyond its limit slows them down in the same way.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -21,9 +20,10 @@ class Pace {
   static constexpr uint64_t kMostNs = 50'000'000;
 
   // --- by background work
-  // A stage was flushed. `busy`: there was work all the time since the flush before, so the time
-  // between is what these bytes take to leave the ring.
-  void Flushed(uint64_t bytes, bool busy, uint64_t now_ns);
+  // A stage that held so many bytes was flushed. `busy`: there was work all the time since the flush
+  // before, so the time between is what these bytes take to leave the ring. A stage that was flushed
+  // before it was half full shows nothing of that.
+  void Flushed(uint64_t bytes, uint64_t capacity, bool busy, uint64_t now_ns);
   // Nanoseconds that a written byte is delayed by for the sake of debt.
   void SetDebt(double ns_per_byte) { debt_.store(ns_per_byte, std::memory_order_relaxed); }
 

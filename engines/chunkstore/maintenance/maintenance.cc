@@ -250,7 +250,7 @@ Status Maintenance::FlushSealed(bool* worked) {
   const Status status = Flush(stage);
   state_.SetFlushError(status);
   if (!status.ok()) return status;
-  state_.pace.Flushed(stage->bytes(), busy_, kvdyno::NowNs());
+  state_.pace.Flushed(stage->bytes(), stage->capacity(), busy_, kvdyno::NowNs());
   busy_ = true;
   *worked = true;
   SurveyDebt();

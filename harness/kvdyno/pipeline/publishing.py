@@ -124,7 +124,8 @@ def _check_records(recorded: Recorded, found: Analysis, asked: Publication) -> N
         raise StoreError(
             f"expected all {found.runs_planned} runs, found {found.runs_recorded}",
             where=name,
-            remedy="run the experiment again: it resumes",
+            remedy="run the experiment again: it resumes; or, where an engine was rebuilt since, name the "
+            "sweep with --builds-of",
         )
     if len(commits) > 1 or not commits[0]:
         raise StoreError(
