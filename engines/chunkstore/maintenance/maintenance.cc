@@ -70,12 +70,12 @@ Status Maintenance::Work() {
   }
   const kvdyno::MutexLock one(state_.maintenance_mutex);
   bool worked = false;
-  return Round(&worked);
+  return Round(&worked, false);
 }
 
-// A round: the oldest sealed stage, then what is due. The error is the flush's, which holds up
-// writers; what else fails is tried again later.
-Status Maintenance::Round(bool* worked) {
+// A round: the oldest sealed stage, then what is due, or else, at leisure, what makes scans faster.
+// The error is the flush's, which holds up writers; what else fails is tried again later.
+Status Maintenance::Round(bool* worked, bool leisure) {
   *worked = false;
   const ChunkMap& map = state_.map();
   for (Chunk* chunk : map.chunks()) {
@@ -91,15 +91,8 @@ Status Maintenance::Round(bool* worked) {
   if (!reorganiser_.planned()) Plan(DueJobs());
   const bool due = reorganiser_.planned();
   if (due) {
-    Status failed = reorganiser_.Run();
-    // A chunk that cannot be reorganised is tried again for good.
-    if (!failed.ok() && failed.code() != logged_) {
-      state_.Log(LogLevel::kWarning, "reorganise: " + failed.ToString());
-    }
-    logged_ = failed.code();
-    job_error_ = std::move(failed);
+    job_error_ = RunJobs();
     *worked = true;
-    SurveyDebt();
   }
   // Chunks that cannot be reorganised must not hold up writers for ever.
   if (overdue && (!due || !job_error_.ok())) {
@@ -107,6 +100,7 @@ Status Maintenance::Round(bool* worked) {
   } else if (overdue) {
     state_.SetFlushError(Status::Ok());
   }
+  if (!due && leisure) *worked |= MergeForScans();
   KeepMemory();
   return Status::Ok();
 }
@@ -127,9 +121,27 @@ std::vector<Job> Maintenance::DueJobs() const {
   const ChunkMap& map = state_.map();
   std::vector<Job> jobs = policy_.Due(map, log_debt_, debt_limit_, kRoundBytes);
   if (!jobs.empty()) return jobs;
-  jobs = Policy::DueForSpace(map, state_.segments->SparseSegments(kSparse), kRoundBytes);
-  if (!jobs.empty() || state_.options.background_threads == 0) return jobs;
-  return policy_.DueForScans(map, kvdyno::NowNs(), kLeisureBytes);
+  return Policy::DueForSpace(map, state_.segments->SparseSegments(kSparse), kRoundBytes);
+}
+
+Status Maintenance::RunJobs() {
+  Status failed = reorganiser_.Run();
+  // A chunk that cannot be reorganised is tried again for good.
+  if (!failed.ok() && failed.code() != logged_) {
+    state_.Log(LogLevel::kWarning, "reorganise: " + failed.ToString());
+  }
+  logged_ = failed.code();
+  SurveyDebt();
+  return failed;
+}
+
+// Whether there was something to merge. An error is logged, and a Flush does not report it: it asked
+// for none of this.
+bool Maintenance::MergeForScans() {
+  Plan(policy_.DueForScans(state_.map(), kvdyno::NowNs(), kLeisureBytes));
+  if (!reorganiser_.planned()) return false;
+  static_cast<void>(RunJobs());
+  return true;
 }
 
 // Log indexes, munks and shares of the budget: what makes reads fast, after what must be done.
@@ -151,7 +163,7 @@ void Maintenance::RoundLoop() {
     }
     const kvdyno::MutexLock one(state_.maintenance_mutex);
     bool worked = false;
-    const Status status = Round(&worked);
+    const Status status = Round(&worked, true);
     idle = !status.ok() || !(worked || warmed_);
     if (idle) busy_ = false;
   }
@@ -194,7 +206,7 @@ Status Maintenance::FlushAll() {
     bool worked = false;
     {
       const kvdyno::MutexLock one(state_.maintenance_mutex);
-      if (Status round = Round(&worked); !round.ok()) return round;
+      if (Status round = Round(&worked, false); !round.ok()) return round;
       Status job = std::exchange(job_error_, Status::Ok());
       if (failed.ok()) failed = std::move(job);
     }

@@ -65,8 +65,10 @@ class Maintenance {
   bool stopped();  // the store is closing: loading anything would be wasted
   void RoundLoop();
   void CheckpointLoop();
-  Status Round(bool* worked) KVDYNO_REQUIRES(state_.maintenance_mutex);
+  Status Round(bool* worked, bool leisure) KVDYNO_REQUIRES(state_.maintenance_mutex);
   std::vector<Job> DueJobs() const KVDYNO_REQUIRES(state_.maintenance_mutex);
+  Status RunJobs() KVDYNO_REQUIRES(state_.maintenance_mutex);
+  bool MergeForScans() KVDYNO_REQUIRES(state_.maintenance_mutex);
   void KeepMemory() KVDYNO_REQUIRES(state_.maintenance_mutex);
   // The oldest sealed stage, if there is one: then *worked.
   Status FlushSealed(bool* worked) KVDYNO_REQUIRES(state_.maintenance_mutex);
@@ -88,7 +90,7 @@ class Maintenance {
 
   bool warmed_ KVDYNO_GUARDED_BY(state_.maintenance_mutex) = false;  // by the last round
   bool busy_ KVDYNO_GUARDED_BY(state_.maintenance_mutex) = false;    // ever since the last flush
-  // The last chunk that could not be reorganised; what Flush reports.
+  // The last due chunk that could not be reorganised; what Flush reports.
   Status job_error_ KVDYNO_GUARDED_BY(state_.maintenance_mutex);
   Code logged_ KVDYNO_GUARDED_BY(state_.maintenance_mutex) = Code::kOk;  // of the last job_error_
   uint64_t debt_limit_ = 0;  // as of the last SurveyDebt

@@ -387,6 +387,24 @@ TEST_F(UpkeepTest, ScansHaveTheLogsMergedThatTheyReadAgainAndAgain) {
   while (Stat("log_debt") > 0) ExpectAll();
 }
 
+TEST_F(UpkeepTest, AFlushDoesNotMergeForScansAndSaysNothingOfTheirDamage) {
+  options_.munk_cache_size = options_.row_cache_size = options_.block_cache_size = 0;
+  options_.log_limit = 1 << 20;
+  Open();
+  Shuffled(200, 50, 9);
+  ASSERT_TRUE(IsOk(store_->Flush()));
+  options_.background_threads = 1;
+  Reopen();
+  ASSERT_EQ(Stat("segments"), 1);
+  ASSERT_TRUE(IsOk(files_.Flip("/store/segment-000001.seg", 5000 * 8)));
+  for (int i = 0; i < 20; ++i) {
+    const auto rows = store_->NewIterator({});
+    for (rows->SeekToFirst(); rows->Valid();) rows->Next();
+    ASSERT_EQ(rows->status().code(), Code::kCorruption);
+    ASSERT_TRUE(IsOk(store_->Flush()));
+  }
+}
+
 TEST_F(UpkeepTest, WorksWithoutCaches) {
   options_.munk_cache_size = options_.row_cache_size = options_.block_cache_size = 0;
   Open();
