@@ -387,7 +387,7 @@ TEST_F(UpkeepTest, ScansHaveTheLogsMergedThatTheyReadAgainAndAgain) {
   while (Stat("log_debt") > 0) ExpectAll();
 }
 
-TEST_F(UpkeepTest, AFlushDoesNotMergeForScansAndSaysNothingOfTheirDamage) {
+TEST_F(UpkeepTest, AFlushMergesNothingForScansNorReportsTheirDamage) {
   options_.munk_cache_size = options_.row_cache_size = options_.block_cache_size = 0;
   options_.log_limit = 1 << 20;
   Open();
