@@ -1,7 +1,5 @@
 #include "kvdyno/rocksdb/family.h"
 
-#include <rocksdb/version.h>
-
 #include <chrono>
 #include <thread>
 
@@ -26,11 +24,11 @@ namespace kvdyno::rocks {
 RocksFamily::RocksFamily() { options_.Describe(&table_); }
 RocksFamily::~RocksFamily() = default;
 
-std::string RocksFamily::engine_version() const { return rocksdb::GetRocksVersionAsString(); }
+std::string RocksFamily::engine_version() const { return LibraryVersion(); }
 
 std::optional<LibraryFacts> RocksFamily::library() const {
   LibraryFacts facts =
-      ProbeLibrary(reinterpret_cast<const void*>(&rocksdb::GetRocksVersionAsString), kAssertions);
+      ProbeLibrary(reinterpret_cast<const void*>(&rocksdb::CreateDBStatistics), kAssertions);
   facts.origin = KVDYNO_LIBRARY_ORIGIN;
   facts.flags = KVDYNO_LIBRARY_FLAGS;
   if (rocksdb::crc32c::Extend != nullptr) {
@@ -52,7 +50,7 @@ Status RocksFamily::Open(const OpenContext& context) {
   options.create_if_missing = true;
   if (options_.statistics) {
     statistics_ = rocksdb::CreateDBStatistics();
-    statistics_->set_stats_level(rocksdb::StatsLevel::kExceptHistogramOrTimers);
+    CountOnly(statistics_.get());
     options.statistics = statistics_;
   }
   watcher_ = std::make_shared<Watcher>(&events_);

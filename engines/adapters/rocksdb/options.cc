@@ -2,12 +2,9 @@
 
 #include <rocksdb/cache.h>
 #include <rocksdb/convenience.h>
-#include <rocksdb/filter_policy.h>
 #include <rocksdb/table.h>
-#include <rocksdb/utilities/options_util.h>
 
 #include <array>
-#include <cstdio>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -88,13 +85,6 @@ struct FromRocks {
   }
 };
 
-// RocksDB names a Bloom filter policy "bloomfilter:10:false" and offers no other way to ask.
-double BloomBits(const rocksdb::BlockBasedTableOptions& table) {
-  double bits = 0;
-  if (table.filter_policy) std::sscanf(table.filter_policy->GetId().c_str(), "%*[^:]:%lf", &bits);
-  return bits;
-}
-
 // The choice for a compression, or nothing for one that is none.
 std::string NameOf(rocksdb::CompressionType type) {
   for (const CompressionName& known : kCompressions) {
@@ -118,18 +108,16 @@ Status BadFile(const std::string& file, const std::string& problem) {
 }
 
 Status LoadFile(Options* ours, rocksdb::Options* result) {
-  rocksdb::ConfigOptions config;
   rocksdb::DBOptions db_options;
   std::vector<rocksdb::ColumnFamilyDescriptor> families;
-  const rocksdb::Status loaded =
-      rocksdb::LoadOptionsFromFile(config, ours->optionsfile, &db_options, &families);
+  const rocksdb::Status loaded = LoadOptions(ours->optionsfile, &db_options, &families);
   if (!loaded.ok()) return BadFile(ours->optionsfile, loaded.ToString());
   if (families.size() != 1) {
     return BadFile(ours->optionsfile, "expected the default column family alone, got " +
                                           std::to_string(families.size()) + " families");
   }
   *result = rocksdb::Options(db_options, families[0].options);
-  const auto* file_table = result->table_factory->GetOptions<rocksdb::BlockBasedTableOptions>();
+  const auto* file_table = TableOptionsOf(result->table_factory.get());
   if (file_table == nullptr) {
     return BadFile(ours->optionsfile, std::string("expected block-based tables, got ") +
                                           result->table_factory->Name());
@@ -137,7 +125,7 @@ Status LoadFile(Options* ours, rocksdb::Options* result) {
 
   rocksdb::BlockBasedTableOptions table = *file_table;
   VisitPairs(ours, result, &table, FromRocks());
-  ours->bloom_bits = BloomBits(table);
+  ours->bloom_bits = table.filter_policy ? BloomBits(*table.filter_policy) : 0;
   ours->compression = NameOf(result->compression);
   ours->compressed_cache_size = 0;
   ours->increase_parallelism = false;
@@ -152,7 +140,7 @@ Status LoadFile(Options* ours, rocksdb::Options* result) {
 Options::Options() {
   rocksdb::Options db;
   const std::unique_ptr<rocksdb::TableFactory> factory(rocksdb::NewBlockBasedTableFactory());
-  auto table = *factory->GetOptions<rocksdb::BlockBasedTableOptions>();
+  rocksdb::BlockBasedTableOptions table = *TableOptionsOf(factory.get());
   VisitPairs(this, &db, &table, FromRocks());
   cache_size = table.block_cache->GetCapacity();
 }
@@ -165,7 +153,7 @@ Status Options::Translate(rocksdb::Options* result) {
     if (compression == known.name) result->compression = known.type;
   }
   table.block_cache = MakeBlockCache(cache_size, cache_high_pri_pool_ratio);
-  if (bloom_bits > 0) table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(bloom_bits));
+  if (bloom_bits > 0) table.filter_policy.reset(MakeBloomFilter(bloom_bits));
   if (Status set = SetCompressedCache(compressed_cache_size, &table); !set.ok()) return set;
   FollowAdvice(this, result, &table);
   result->table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));

@@ -4,6 +4,8 @@
 #include <string_view>
 #include <vector>
 
+#include "drift.h"
+
 namespace kvdyno::rocks {
 
 namespace {
@@ -47,8 +49,8 @@ class RocksSession final : public Session {
     statuses->resize(count);
     batch_.Fit(count);
     for (size_t i = 0; i < count; ++i) batch_.keys[i] = ToSlice(keys[i]);
-    db_.MultiGet(read_, db_.DefaultColumnFamily(), count, batch_.keys.data(), batch_.values.data(),
-                 batch_.statuses.data());
+    BatchedGet(&db_, read_, count, batch_.keys.data(), batch_.values.data(),
+               batch_.statuses.data());
     for (size_t i = 0; i < count; ++i) {
       (*statuses)[i] = Translate("multi-get", batch_.statuses[i]);
       if (batch_.statuses[i].ok()) (*values)[i].assign(batch_.values[i].ToStringView());

@@ -12,13 +12,12 @@ namespace {
 
 // Why a job runs; what is rare in a benchmark goes together.
 const char* WordOf(rocksdb::FlushReason reason) {
+  if (IsForTheLog(reason)) return "log_full";
   switch (reason) {
     case rocksdb::FlushReason::kWriteBufferFull:
       return "memtable_full";
     case rocksdb::FlushReason::kWriteBufferManager:
       return "write_buffer_manager";
-    case rocksdb::FlushReason::kWalFull:
-      return "log_full";
     case rocksdb::FlushReason::kManualFlush:
       return "asked";
     default:

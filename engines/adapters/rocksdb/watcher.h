@@ -12,19 +12,19 @@
 #pragma once
 
 #include <rocksdb/db.h>
-#include <rocksdb/listener.h>
 
 #include <cstdint>
 #include <map>
 #include <mutex>
 #include <vector>
 
+#include "drift.h"
 #include "kvdyno/api/adapter.h"
 #include "stalls.h"
 
 namespace kvdyno::rocks {
 
-class Watcher final : public rocksdb::EventListener {
+class Watcher final : public Listener {
  public:
   explicit Watcher(EventLog* events) : events_(events), stalls_(events) {}
 

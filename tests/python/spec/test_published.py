@@ -95,7 +95,7 @@ def test_the_committed_documents_have_what_their_readers_expect() -> None:
         for engine, axes, value in numbers["write-amplification"].placed()
         if axes["dataset"] == "64GB"
     }
-    assert at_64["rocksdb", "zipf-composite"] == 2.92
+    assert at_64["rocksdb-5.17.2", "zipf-composite"] == 2.92
     assert at_64["evendb", "zipf-composite"] == 1.29
 
 
