@@ -96,7 +96,7 @@ inline rocksdb::Status LoadOptions(const std::string& file, rocksdb::DBOptions* 
 #endif
 }
 
-// One filter a table; 5 makes one a block unless told otherwise, and takes whole bits.
+// One filter a table; 5 makes one a block unless asked for another, and takes whole bits.
 inline const rocksdb::FilterPolicy* MakeBloomFilter(double bits_per_key) {
 #if ROCKSDB_MAJOR >= 7
   return rocksdb::NewBloomFilterPolicy(bits_per_key);

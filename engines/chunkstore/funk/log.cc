@@ -73,7 +73,7 @@ size_t Log::memory() const {
   size_t bytes = sizeof *directory;
   for (const auto& part : directory->parts) bytes += part->memory();
   for (const auto& piece : directory->pieces) bytes += piece->memory();
-  for (const auto& run : directory->runs) bytes += sizeof *run + run->memory();
+  for (const auto& run : directory->runs) bytes += kSortedRunBytes + run->memory();
   return bytes;
 }
 

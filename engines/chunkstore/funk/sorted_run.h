@@ -129,4 +129,8 @@ class SortedRun {
   mutable std::atomic<const SortedRunIndex*> index_{nullptr};
 };
 
+// What a run takes beside its index: itself, who points to it, and what the heap adds to its parts,
+// which with small runs is as much as they hold.
+constexpr size_t kSortedRunBytes = sizeof(SortedRun) + 144;
+
 }  // namespace chunkstore

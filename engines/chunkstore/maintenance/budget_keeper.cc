@@ -20,9 +20,6 @@ constexpr uint64_t kDecisionNs = 200'000'000;
 constexpr uint64_t kIdleNs = 1'000'000'000;  // without work
 // By how much the process may grow before a quiet store looks again.
 constexpr uint64_t kGrowthBytes = 4 << 20;
-// A run without its index: itself and its extent, each with what the heap adds, and who points to
-// it.
-constexpr uint64_t kRunBytes = sizeof(SortedRun) + 128;
 
 // Left alone, the C library takes large buffers from the heap once one was freed. A round's outputs,
 // logs and tables then grow it faster than it can be trimmed: by 76 MB in a second while debt was
@@ -150,7 +147,7 @@ void BudgetKeeper::SurveyIndexes() {
     const Funk& funk = chunk->funk();
     index += sizeof(Chunk) + chunk->min_key.size() + chunk->max_key.size();
     if (funk.table != nullptr) {
-      index += kRunBytes + funk.table->memory();
+      index += kSortedRunBytes + funk.table->memory();
       filters += funk.table->filter_memory();
     }
     of_logs += funk.log->memory();

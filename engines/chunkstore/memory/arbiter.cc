@@ -39,16 +39,15 @@ double EarnedPerByte(const CacheShare& share, const CacheObservation& seen, doub
 
 }  // namespace
 
-Arbiter::Arbiter(uint64_t total, uint64_t all_munks, CacheShares shares) : shares_(shares) {
+Arbiter::Arbiter(uint64_t total, uint64_t all_munks, CacheShares shares)
+    : asked_(shares), shares_(shares) {
   SetTotal(total, all_munks);
 }
 
 void Arbiter::SetTotal(uint64_t total, uint64_t all_munks) {
-  uint64_t fixed = 0;
+  const uint64_t fixed = FitFixed(total);
   uint64_t left = 0;  // adaptive shares that have not got their part yet
-  for (const CacheShare* share : List(&shares_)) {
-    (share->adaptive ? left : fixed) += share->adaptive ? 1 : share->bytes;
-  }
+  for (const CacheShare* share : List(&shares_)) left += share->adaptive ? 1 : 0;
   const uint64_t adaptive = total - std::min(total, fixed);
   const uint64_t others = (shares_.rows.adaptive ? 1 : 0) + (shares_.blocks.adaptive ? 1 : 0);
   const bool fitted = all_fit_;
@@ -77,6 +76,20 @@ void Arbiter::SetTotal(uint64_t total, uint64_t all_munks) {
   for (CacheShare* share : {&shares_.rows, &shares_.blocks}) {
     if (share->adaptive) share->bytes = floor;
   }
+}
+
+// Returns what they take together.
+uint64_t Arbiter::FitFixed(uint64_t total) {
+  uint64_t fixed = 0;
+  for (const CacheShare* share : List(&asked_)) fixed += share->adaptive ? 0 : share->bytes;
+  const double part = fixed > total ? static_cast<double>(total) / static_cast<double>(fixed) : 1;
+  const Shares asked = List(&asked_);
+  const Shares shares = List(&shares_);
+  for (size_t i = 0; i < shares.size(); ++i) {
+    if (shares[i]->adaptive) continue;
+    shares[i]->bytes = static_cast<uint64_t>(static_cast<double>(asked[i]->bytes) * part);
+  }
+  return std::min(fixed, total);
 }
 
 bool Arbiter::Decide(const CacheObservation& munks, const CacheObservation& rows,

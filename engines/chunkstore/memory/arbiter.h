@@ -36,7 +36,8 @@ class Arbiter {
   // Fewer are chance: nothing is decided.
   static constexpr uint64_t kLeastOperations = 1000;
 
-  // Fixed shares are taken out of the total first, the rest starts as a third each; where munks
+  // Fixed shares are taken out of the total first, all of them smaller by the same part where they
+  // exceed it; the rest starts as a third each; where munks
   // could hold half of all data or more, they start with all but the floors, for they are loaded in
   // large reads and the other caches row by row.
   Arbiter(uint64_t total, uint64_t all_munks, CacheShares shares);
@@ -60,6 +61,9 @@ class Arbiter {
   void Spread(bool spread, uint64_t munk_memory);
 
  private:
+  uint64_t FitFixed(uint64_t total);
+
+  CacheShares asked_;
   CacheShares shares_;
   uint64_t adaptive_total_ = 0;
   bool all_fit_ = false;

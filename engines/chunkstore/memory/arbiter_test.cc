@@ -36,6 +36,20 @@ TEST(Arbiter, StartsWithEqualParts) {
   EXPECT_EQ(two.shares().blocks.bytes, 200u);
 }
 
+TEST(Arbiter, FixedSharesFitTheTotal) {
+  Arbiter arbiter(900, kTooMuch, {{600, false}, {300, false}, kAdaptive});
+  EXPECT_EQ(arbiter.shares().munks.bytes, 600u);
+  EXPECT_EQ(arbiter.shares().blocks.bytes, 0u);
+  arbiter.SetTotal(300, kTooMuch);
+  EXPECT_EQ(arbiter.shares().munks.bytes, 200u);
+  EXPECT_EQ(arbiter.shares().rows.bytes, 100u);
+  EXPECT_EQ(arbiter.shares().blocks.bytes, 0u);
+  arbiter.SetTotal(1000, kTooMuch);
+  EXPECT_EQ(arbiter.shares().munks.bytes, 600u);
+  EXPECT_EQ(arbiter.shares().rows.bytes, 300u);
+  EXPECT_EQ(arbiter.shares().blocks.bytes, 100u);
+}
+
 TEST(Arbiter, DataThatFitBecomeMunks) {
   constexpr uint64_t kForMunks = kTotal - 2 * kFloor;
   Arbiter arbiter(kTotal, kForMunks - kForMunks / Arbiter::kSpareShare, kAllAdaptive);

@@ -80,7 +80,7 @@ class GrowingBuffer {
 
  private:
   void Reallocate(size_t capacity);
-  static constexpr size_t kMapFrom = 128 << 10;
+  static constexpr size_t kMapFrom = 64 << 10;
 
   SparePages* spare_;
   char* data_ = nullptr;

@@ -19,6 +19,7 @@ struct CheckOptions {
   int threads = 4;             // of clients, where the checker has several
   int background_threads = 0;  // of the store, where the checker leaves it open
   uint64_t value_bytes = 500;  // of each row, where the checker leaves it open
+  bool small_runs = false;     // CheckMemory: many logs of many short runs, found by Bloom filters
   std::string directory;       // on a disk, for checkers that need one; must exist
   std::function<void(const std::string&)> log;  // progress, one line a call; may be empty
 };

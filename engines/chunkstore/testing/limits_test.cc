@@ -168,6 +168,17 @@ TEST(Size, MemoryStaysInsideTheBudget) {
   ExpectClean(CheckMemory(options));
 }
 
+TEST(Size, MemoryStaysInsideTheBudgetWithSmallRunsAndLargeCaches) {
+#if CHUNKSTORE_TEST_DIVISOR > 1
+  GTEST_SKIP() << "sanitizers have memory of their own";
+#endif
+  CheckOptions options;
+  options.count = 64 << 20;
+  options.directory = ".";
+  options.small_runs = true;
+  ExpectClean(CheckMemory(options));
+}
+
 // The store's background work looks once a second; the test's own holes serve as well as those
 // between indexes.
 TEST(Size, FreedPagesOfTheHeapGoBack) {

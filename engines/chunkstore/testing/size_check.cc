@@ -230,6 +230,15 @@ Verdict CheckMemory(const CheckOptions& check) {
   options.memory_budget = check.count;
   options.background_threads = 1;
   options.trim_heap = true;
+  // Caches that fill the budget by themselves, and short runs, of which each takes room beside them.
+  if (check.small_runs) {
+    options.munk_cache_size = check.count / 2;
+    options.row_cache_size = check.count / 5;
+    options.block_cache_size = 0;
+    options.chunk_size = check.count / 1500;
+    options.stage_size = check.count / 250;
+    options.log_lookup = LogLookup::kBloom;
+  }
   ::malloc_trim(0);  // what earlier tests have freed
   const MemoryWatch watch(directory);
   std::unique_ptr<Store> store;

@@ -89,7 +89,8 @@ struct Options {
   // go. Off: the heap is the host's.
   bool trim_heap = false;
   // Bytes of whole chunks held in memory, of single rows and of table blocks; 0 has no such
-  // cache, kAdaptive shares what is left of the budget among those that are adaptive.
+  // cache, kAdaptive shares what is left of the budget among those that are adaptive. Sizes that do
+  // not fit the budget beside indexes, ring and buffers count as smaller.
   uint64_t munk_cache_size = kAdaptive;
   uint64_t row_cache_size = kAdaptive;
   uint64_t block_cache_size = kAdaptive;
