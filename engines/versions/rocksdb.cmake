@@ -10,7 +10,7 @@ set(KVDYNO_LEFT_OUT
   "^utilities/(agg_merge|backup|blob_db|cache_dump|cassandra|checkpoint|copy_engine|env_mirror)"
   "^utilities/(fault_injection|leveldb_options|option_change|persistent_cache|secondary_index)"
   "^utilities/(simulator_cache|sorted_run|ttl|transactions/lock/range)"
-  # Gone since 6.
+  # In 5.17 alone.
   "^utilities/(col_buf|column_aware|date_tiered|document|geodb|lua|redis|spatialdb)")
 list(JOIN KVDYNO_LEFT_OUT "|" KVDYNO_LEFT_OUT)
 set(KVDYNO_BATCH 24)
@@ -26,7 +26,7 @@ function(kvdyno_trim)
 
   add_library(kvdyno-rest STATIC EXCLUDE_FROM_ALL ${left_out})
   set_target_properties(kvdyno-rest PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${KVDYNO_BATCH})
-  file(GLOB parts tools/simulated_hybrid_file_system.cc tools/tool_hooks.cc)  # since 6 and 9
+  file(GLOB parts tools/simulated_hybrid_file_system.cc tools/tool_hooks.cc)  # not in 5.17; since 9
   add_executable(db_bench EXCLUDE_FROM_ALL tools/db_bench.cc tools/db_bench_tool.cc ${parts})
   target_compile_definitions(db_bench PRIVATE GFLAGS=1)
   set_target_properties(db_bench PROPERTIES

@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -105,16 +106,17 @@ inline const rocksdb::FilterPolicy* MakeBloomFilter(double bits_per_key) {
 #endif
 }
 
-// RocksDB names a Bloom filter policy "bloomfilter:10:false" and offers no other way to ask; 5 names
-// no bits, and an options file sets no filter there.
-inline double BloomBits(const rocksdb::FilterPolicy& policy) {
-  double bits = 0;
+// RocksDB names a Bloom filter policy "bloomfilter:10:false" and offers no other way to ask. Nothing:
+// 5 does not name the bits.
+inline std::optional<double> BloomBits(const rocksdb::FilterPolicy& policy) {
 #if ROCKSDB_MAJOR >= 7
+  double bits = 0;
   std::sscanf(policy.GetId().c_str(), "%*[^:]:%lf", &bits);
+  return bits;
 #else
   static_cast<void>(policy);
+  return std::nullopt;
 #endif
-  return bits;
 }
 
 // A block cache of the kind that the library makes where it is given none: an LRU cache, and

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -123,9 +124,17 @@ Status LoadFile(Options* ours, rocksdb::Options* result) {
                                           result->table_factory->Name());
   }
 
+  const std::optional<double> bloom_bits =
+      file_table->filter_policy ? BloomBits(*file_table->filter_policy) : 0;
+  if (!bloom_bits) {
+    return BadFile(ours->optionsfile,
+                   "expected no filter_policy, whose bits RocksDB " + LibraryVersion() +
+                       " does not name, got one");
+  }
+
   rocksdb::BlockBasedTableOptions table = *file_table;
   VisitPairs(ours, result, &table, FromRocks());
-  ours->bloom_bits = table.filter_policy ? BloomBits(*table.filter_policy) : 0;
+  ours->bloom_bits = *bloom_bits;
   ours->compression = NameOf(result->compression);
   ours->compressed_cache_size = 0;
   ours->increase_parallelism = false;

@@ -36,10 +36,9 @@ class Arbiter {
   // Fewer are chance: nothing is decided.
   static constexpr uint64_t kLeastOperations = 1000;
 
-  // Fixed shares are taken out of the total first, all of them smaller by the same part where they
-  // exceed it; the rest starts as a third each; where munks
-  // could hold half of all data or more, they start with all but the floors, for they are loaded in
-  // large reads and the other caches row by row.
+  // Fixed shares are taken out of the total first, all smaller by the same part where they exceed
+  // it. The rest starts as a third each; where munks could hold half of all data or more, they start
+  // with all but the floors, for they are loaded in large reads and the other caches row by row.
   Arbiter(uint64_t total, uint64_t all_munks, CacheShares shares);
   const CacheShares& shares() const { return shares_; }
   // The budget for caches, and what munks of all chunks would take. While all of them fit, they get

@@ -166,15 +166,7 @@ TEST(Size, MemoryStaysInsideTheBudget) {
   // An index takes as much for a small row as for a large one.
   options.value_bytes = 64;
   ExpectClean(CheckMemory(options));
-}
-
-TEST(Size, MemoryStaysInsideTheBudgetWithSmallRunsAndLargeCaches) {
-#if CHUNKSTORE_TEST_DIVISOR > 1
-  GTEST_SKIP() << "sanitizers have memory of their own";
-#endif
-  CheckOptions options;
-  options.count = 64 << 20;
-  options.directory = ".";
+  options.value_bytes = CheckOptions().value_bytes;
   options.small_runs = true;
   ExpectClean(CheckMemory(options));
 }
