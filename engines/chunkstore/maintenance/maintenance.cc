@@ -10,6 +10,19 @@
 namespace chunkstore {
 
 namespace {
+
+// A call from outside that does maintenance, for as long as it lasts.
+class Call {
+ public:
+  explicit Call(std::atomic<int>* calls) : calls_(*calls) { ++calls_; }
+  ~Call() { --calls_; }
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+ private:
+  std::atomic<int>& calls_;
+};
+
 constexpr auto kPause = std::chrono::milliseconds(250);  // without work
 constexpr double kSparse = 0.5;                          // of a segment that is dead
 }  // namespace
@@ -153,19 +166,21 @@ void Maintenance::KeepMemory() {
   state_.slots.Reclaim();
 }
 
+// Steps aside for calls, which would hardly get a mutex that is released for a moment only.
 void Maintenance::RoundLoop() {
-  for (bool idle = true;;) {
+  for (bool rest = true;;) {
     {
       const kvdyno::MutexLock lock(wake_mutex_);
-      if (idle && !stop_ && !woken_) wake_.WaitFor(&wake_mutex_, kPause);
+      if (rest && !stop_ && !woken_) wake_.WaitFor(&wake_mutex_, kPause);
       if (stop_) return;
       woken_ = false;
     }
     const kvdyno::MutexLock one(state_.maintenance_mutex);
     bool worked = false;
-    const Status status = Round(&worked, true);
-    idle = !status.ok() || !(worked || warmed_);
+    const Status status = Round(&worked, calls_ == 0);
+    const bool idle = !status.ok() || !(worked || warmed_);
     if (idle) busy_ = false;
+    rest = idle || calls_ > 0;
   }
 }
 
@@ -189,6 +204,7 @@ void Maintenance::CheckpointLoop() {
 // Ends under steady writes too: what was written after the call may stay in the ring, and a bounded
 // number of rounds reorganises what is due.
 Status Maintenance::FlushAll() {
+  const Call call(&calls_);
   constexpr int kExtraRounds = 1000;
   const uint64_t begin = kvdyno::NowNs();
   const Version until = state_.clock.load();
@@ -222,6 +238,7 @@ Status Maintenance::FlushAll() {
 
 // Ends under steady writes too: what was written after the call may stay in the ring.
 Status Maintenance::FlushStages() {
+  const Call call(&calls_);
   const Version until = state_.clock.load();
   for (Status rotated = writer_.Rotate();;) {
     if (!rotated.ok() && rotated.code() != Code::kBusy) return rotated;
@@ -271,6 +288,7 @@ Status Maintenance::FlushSealed(bool* worked) {
 
 // A batch at a time, so that stages are flushed and space is given back in between.
 Status Maintenance::CompactAll() {
+  const Call call(&calls_);
   if (Status status = FlushAll(); !status.ok()) return status;
   std::string from;
   do {
@@ -299,6 +317,7 @@ void Maintenance::SurveyDebt() {
 // What is owed is counted once, after the flush: the call ends under steady writes too. A batch at
 // a time, so that stages are flushed and space is given back in between.
 Status Maintenance::PayDebt(uint64_t log_bytes_max) {
+  const Call call(&calls_);
   if (Status status = FlushAll(); !status.ok()) return status;
   std::optional<uint64_t> owed;
   for (Status error;;) {

@@ -96,6 +96,7 @@ class Maintenance {
   uint64_t debt_limit_ = 0;  // as of the last SurveyDebt
   std::atomic<double> drain_seconds_{0};
   std::atomic<uint64_t> log_debt_{0};
+  std::atomic<int> calls_{0};  // of clients that wait for maintenance
 
   kvdyno::Mutex wake_mutex_;
   kvdyno::CondVar wake_;

@@ -1,7 +1,6 @@
 #include "memory/munk.h"
 
 #include <gtest/gtest.h>
-#include <sys/mman.h>
 
 #include <atomic>
 #include <cstring>
@@ -318,25 +317,6 @@ TEST(GrowingBuffer, StaysInPlaceWithinWhatWasReserved) {
     buffer.Reserve(8);
     EXPECT_GE(buffer.capacity(), bytes) << "a smaller demand takes nothing away";
   }
-}
-
-// Pages that differ from their neighbours in what is allowed take a mapping each.
-TEST(GrowingBuffer, TakesTheHeapWhereNoMappingIsLeft) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "sanitizers need mappings of their own";
-#endif
-  constexpr size_t kBytes = size_t{8} << 30;
-  auto* all = static_cast<char*>(
-      mmap(nullptr, kBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
-  ASSERT_NE(all, MAP_FAILED);
-  size_t at = 0;
-  while (at < kBytes && mprotect(all + at, kPageBytes, PROT_READ) == 0) at += 2 * kPageBytes;
-  GrowingBuffer buffer;
-  std::memset(buffer.Append(100'000), 'a', 100'000);
-  const std::string content(buffer.data(), buffer.size());
-  munmap(all, kBytes);
-  EXPECT_LT(at, kBytes) << "the kernel allows more mappings than this test makes";
-  EXPECT_EQ(content, std::string(100'000, 'a'));
 }
 
 TEST(SparePages, ServeTheNextBuffer) {

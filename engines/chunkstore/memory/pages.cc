@@ -94,8 +94,17 @@ void GrowingBuffer::ShrinkToFit() {
 void GrowingBuffer::Reallocate(size_t capacity) {
   const bool was_mapped = pages_.data() != nullptr;
   if (was_mapped || capacity >= kMapFrom) {
-    if (Map(capacity)) return;
-    if (was_mapped) throw std::bad_alloc();
+    const bool grows = capacity > capacity_;
+    if (!was_mapped && spare_ != nullptr) pages_ = spare_->Take();
+    const size_t least = grows ? pages_.size() : kPageBytes;
+    if (!pages_.Resize(std::max(capacity, least))) throw std::bad_alloc();
+    if (!was_mapped) {
+      if (size_ > 0) std::memcpy(pages_.data(), data_, size_);
+      std::free(data_);
+    }
+    data_ = pages_.data();
+    capacity_ = pages_.size();
+    return;
   }
   if (capacity == 0) {
     std::free(data_);
@@ -106,24 +115,6 @@ void GrowingBuffer::Reallocate(size_t capacity) {
     data_ = data;
   }
   capacity_ = capacity;
-}
-
-// False, and all is as before, where the kernel has no mapping left or no memory.
-bool GrowingBuffer::Map(size_t capacity) {
-  const bool was_mapped = pages_.data() != nullptr;
-  if (!was_mapped && spare_ != nullptr) pages_ = spare_->Take();
-  const size_t least = capacity > capacity_ ? pages_.size() : kPageBytes;
-  if (!pages_.Resize(std::max(capacity, least))) {
-    if (!was_mapped) pages_ = {};
-    return false;
-  }
-  if (!was_mapped) {
-    if (size_ > 0) std::memcpy(pages_.data(), data_, size_);
-    std::free(data_);
-  }
-  data_ = pages_.data();
-  capacity_ = pages_.size();
-  return true;
 }
 
 }  // namespace chunkstore

@@ -57,8 +57,8 @@ class SparePages {
 };
 
 // One contiguous buffer that grows by appending. Small ones come from the heap (a mapping each
-// would exhaust the kernel's limit with many, which then takes the others there, too), large ones
-// are mapped, so that they leave no holes in the heap and growing copies nothing.
+// would exhaust the kernel's limit with many), large ones are mapped, so that growing copies
+// nothing.
 class GrowingBuffer {
  public:
   // `spare`, which must outlive the buffer: where mappings come from and go to; null: the system.
@@ -80,7 +80,6 @@ class GrowingBuffer {
 
  private:
   void Reallocate(size_t capacity);
-  bool Map(size_t capacity);
   static constexpr size_t kMapFrom = 64 << 10;
 
   SparePages* spare_;
