@@ -127,9 +127,8 @@ Status LoadFile(Options* ours, rocksdb::Options* result) {
   const std::optional<double> bloom_bits =
       file_table->filter_policy ? BloomBits(*file_table->filter_policy) : 0;
   if (!bloom_bits) {
-    return BadFile(ours->optionsfile,
-                   "expected no filter_policy, whose bits RocksDB " + LibraryVersion() +
-                       " does not name, got one");
+    return BadFile(ours->optionsfile, "expected no filter_policy, whose bits RocksDB " +
+                                          LibraryVersion() + " does not name, got one");
   }
 
   rocksdb::BlockBasedTableOptions table = *file_table;

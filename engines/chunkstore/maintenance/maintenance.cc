@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "hooks/moments.h"
 #include "kvdyno/base/clock.h"
 
 namespace chunkstore {
@@ -14,8 +15,14 @@ namespace {
 // A call from outside that does maintenance, for as long as it lasts.
 class Call {
  public:
-  explicit Call(std::atomic<int>* calls) : calls_(*calls) { ++calls_; }
-  ~Call() { --calls_; }
+  explicit Call(std::atomic<int>* calls) : calls_(*calls) {
+    ++calls_;
+    Reached(Moment::kMaintenanceCalled);
+  }
+  ~Call() {
+    Reached(Moment::kMaintenanceDone);
+    --calls_;
+  }
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 
@@ -153,6 +160,7 @@ Status Maintenance::RunJobs() {
 bool Maintenance::MergeForScans() {
   Plan(policy_.DueForScans(state_.map(), kvdyno::NowNs(), kLeisureBytes));
   if (!reorganiser_.planned()) return false;
+  Reached(Moment::kMergingForScans);
   static_cast<void>(RunJobs());
   return true;
 }

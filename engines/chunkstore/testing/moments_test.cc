@@ -108,6 +108,38 @@ TEST_F(MomentsTest, NorInTheSuccessorOfAMunk) {
   EXPECT_EQ(Get("k"), "not found");
 }
 
+// Two rounds' worth of logs are due, because scans read them, when the flush begins.
+TEST_F(MomentsTest, AFlushDoesNotWaitForLogsThatAreMergedForScans) {
+  Door merging, called, done;
+  std::atomic<int> rounds{0}, rounds_in_call{0};
+  at_moment = [&](Moment moment) {
+    if (moment == Moment::kMaintenanceCalled && merging.open()) called.Open();
+    if (moment == Moment::kMaintenanceDone && called.open()) done.Open();
+    if (moment != Moment::kMergingForScans) return;
+    ++rounds;
+    if (called.open() && !done.open()) ++rounds_in_call;
+    merging.Open();
+    called.Wait();
+  };
+  options_.munk_cache_size = options_.row_cache_size = options_.block_cache_size = 0;
+  options_.log_limit = 1 << 20;
+  options_.log_debt_limit = 1 << 30;
+  Open(0);
+  constexpr int kRows = 6000;
+  for (int row = 0; row < kRows; ++row) Put(KeyOf(row), std::string(4000, 'v'));
+  Ok(store_->Compact());
+  for (int row = 0; row < kRows; row += 5) Put(KeyOf(row), std::string(1000, 'w'));
+  Ok(store_->Flush());
+  Ok(store_->Close());
+  Open(1);
+  while (!merging.open()) ExpectAll();
+  for (int i = 0; i < 20; ++i) ExpectAll();  // what one round leaves is due, too
+  Ok(store_->Flush());
+  EXPECT_EQ(rounds_in_call, 0);
+  while (rounds < 2) ExpectAll();
+  Ok(store_->Close());
+}
+
 // The get looks when one of the batch's two operations is in the index.
 TEST_F(MomentsTest, AGetDoesNotSeeHalfABatch) {
   Door get_begun, half_entered, get_looked;
