@@ -18,8 +18,10 @@ namespace {
 constexpr auto kSurveyNs = static_cast<uint64_t>(kHeatHalvedSeconds * 1e9);
 constexpr uint64_t kDecisionNs = 200'000'000;
 constexpr uint64_t kIdleNs = 1'000'000'000;  // without work
-// By how much the process may grow before a quiet store looks again.
+// By how much the process may grow before the next look.
 constexpr uint64_t kGrowthBytes = 4 << 20;
+// Of the store's files, what the kernel keeps for a moment while they are written.
+constexpr uint64_t kFilePagesBytes = 4 << 20;
 
 // Left alone, the C library takes large buffers from the heap once one was freed. A round's outputs,
 // logs and tables then grow it faster than it can be trimmed: by 76 MB in a second while debt was
@@ -100,14 +102,22 @@ uint64_t BudgetKeeper::TakenBytes() const {
 // What the process takes beside what is counted: as much as it may come to, or what it really is
 // while the store is quiet. Where it holds other things as well, their memory is not lent.
 uint64_t BudgetKeeper::ProcessBytes() const {
-  // Between indexes, which come and go in all sizes, the heap has holes smaller than a page.
-  const uint64_t most = ProcessReserve(state_.options.memory_budget) + index_bytes_ / 4;
-  const uint64_t resident = quiet_ ? AnonymousBytes() : 0;
-  if (resident == 0) return most;
-  uint64_t counted = munks_.memory() + index_bytes_ + state_.spare_pages.bytes();
+  // Indexes come and go in all sizes, and between those that stay the heap keeps holes smaller than
+  // a page: a quarter of what the indexes take, at worst as much again.
+  const uint64_t reserve = ProcessReserve(state_.options.memory_budget);
+  const uint64_t most = std::clamp<uint64_t>(beside_ + kFilePagesBytes + kGrowthBytes,
+                                             reserve + index_bytes_ / 4, reserve + index_bytes_);
+  return quiet_ ? std::min(most, BesideBytes() + kGrowthBytes) : most;
+}
+
+// What the process takes now beside what is counted; the whole budget where the system does not say.
+uint64_t BudgetKeeper::BesideBytes() const {
+  const uint64_t resident = AnonymousBytes();
+  if (resident == 0) return state_.options.memory_budget;
+  uint64_t counted = munks_.memory() + surveyed_bytes_ + state_.spare_pages.bytes();
   if (state_.rows != nullptr) counted += state_.rows->memory();
   if (state_.blocks != nullptr) counted += state_.blocks->memory();
-  return std::min(most, resident - std::min(resident, counted) + kGrowthBytes);
+  return resident - std::min(resident, counted);
 }
 
 uint64_t BudgetKeeper::CacheBytes() const {
@@ -154,7 +164,9 @@ void BudgetKeeper::SurveyIndexes() {
     of_logs += funk.log->runs().size() * sizeof(ExtentRef);
   }
   log_index_bytes_ = of_logs;
-  index_bytes_ = index + of_logs;
+  surveyed_bytes_ = index + of_logs;
+  index_bytes_ =
+      state_.trims_heap() ? std::max<uint64_t>(index_bytes_, surveyed_bytes_) : surveyed_bytes_;
   // Rows of 64 bytes need more filter than index. The tables that are written next have none.
   state_.filters_fit = filters <= state_.options.memory_budget / 8;
 }
@@ -167,6 +179,8 @@ void BudgetKeeper::TrimHeap() {
   if (kvdyno::NowNs() < next_trim_ns_) return;
   const uint64_t begin_ns = ThreadCpuNs();
   ::malloc_trim(0);
+  index_bytes_ = surveyed_bytes_;
+  beside_ = BesideBytes();
   next_trim_ns_ = kvdyno::NowNs() + 100 * (ThreadCpuNs() - begin_ns);
 #endif
   munks_.HeapWasTrimmed();

@@ -32,6 +32,7 @@ class BudgetKeeper {
   void LookForWrites();
   uint64_t TakenBytes() const;  // by all but caches
   uint64_t ProcessBytes() const;
+  uint64_t BesideBytes() const;
   uint64_t CacheBytes() const;
   void Fit();    // caches to what is theirs
   void Share();  // with the other stores of a shared budget
@@ -59,8 +60,11 @@ class BudgetKeeper {
   uint64_t next_trim_ns_ = 0;
   uint64_t ticks_ = 0;
   CacheObservation last_munks_, last_rows_, last_blocks_;
+  uint64_t surveyed_bytes_ = 0;   // of indexes
+  uint64_t log_index_bytes_ = 0;  // of surveyed_bytes_
+  // As many, or more while the heap has not given back what earlier ones took.
   std::atomic<uint64_t> index_bytes_{0};
-  uint64_t log_index_bytes_ = 0;  // of index_bytes_
+  uint64_t beside_ = 0;  // BesideBytes after the last TrimHeap
 };
 
 }  // namespace chunkstore
