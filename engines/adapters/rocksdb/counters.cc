@@ -48,6 +48,13 @@ constexpr Entry kStallEntries[] = {
     {"io_stalls.level0_numfiles", "found_level0_stop", "count"},
     {"io_stalls.slowdown_for_pending_compaction_bytes", "found_pending_delay", "count"},
     {"io_stalls.stop_for_pending_compaction_bytes", "found_pending_stop", "count"},
+    // The same in later versions, 11.8.1 among them.
+    {"memtable-limit-delays", "found_memtable_delay", "count"},
+    {"memtable-limit-stops", "found_memtable_stop", "count"},
+    {"l0-file-count-limit-delays", "found_level0_delay", "count"},
+    {"l0-file-count-limit-stops", "found_level0_stop", "count"},
+    {"pending-compaction-bytes-delays", "found_pending_delay", "count"},
+    {"pending-compaction-bytes-stops", "found_pending_stop", "count"},
 };
 
 void AddEntries(rocksdb::DB* db, const std::string& property, std::span<const Entry> entries,

@@ -45,7 +45,7 @@ def _state(project: Project, library: str, version: str) -> VersionState:
         listed=listed.versions[version],
         prefix=prefix,
         built=built,
-        drivers=tuple(e for e in listed.engines if is_current(project, driver_in(prefix, e), e)),
+        drivers=tuple(e for e in listed.engines_of(version) if is_current(project, driver_in(prefix, e), e)),
         size_bytes=sum(p.lstat().st_size for p in prefix.rglob("*") if p.is_file()) if built else 0,
     )
 

@@ -188,17 +188,7 @@ def _refuse_both(names: Sequence[str] | None, experiment: str | None) -> None:
 
 def _asked(here: Project, names: Sequence[str], *, chosen: Sequence[str]) -> tuple[str, ...]:
     """The names that are asked for without an experiment; every listed version where there is none."""
-    return (*names, *chosen) or _all_names(here)
-
-
-def _all_names(here: Project) -> tuple[str, ...]:
-    """Every listed version, for every engine that uses it."""
-    versions = read_versions(here)
-    return tuple(
-        versioned(engine, version)
-        for library, version in versions.all()
-        for engine in versions.libraries[library].engines
-    )
+    return (*names, *chosen) or read_versions(here).names()
 
 
 def _announce(state: VersionState) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from kvdyno.errors import EngineError
 from kvdyno.model.project import Project
 from kvdyno.model.sources import buildable_engines
-from kvdyno.model.versions import read_versions, split_version, versioned
+from kvdyno.model.versions import read_versions, split_version
 
 #: User and group of the driver in an image.
 USER_ID = 10001
@@ -51,13 +51,7 @@ def remedy_for(name: str) -> str:
 
 def names_of_images(project: Project) -> tuple[str, ...]:
     """All that can have an image: engines, and each listed version of those that have versions."""
-    versions = read_versions(project)
-    built = (
-        versioned(engine, version)
-        for library, version in versions.all()
-        for engine in versions.libraries[library].engines
-    )
-    return (*buildable_engines(project), *built)
+    return (*buildable_engines(project), *read_versions(project).names())
 
 
 def check_image(

@@ -57,9 +57,13 @@ class Archive(Frozen):
 
 
 class Version(Frozen):
-    """One version: its archive with SHA-256, and what building it takes. `cpu_minutes` counts one core."""
+    """One version: its archive with SHA-256, and what building it takes. `cpu_minutes` counts one core.
+
+    `engines`: the adapters that build with it; without it, all of the library's.
+    """
 
     archive: Archive
+    engines: tuple[str, ...] | None = None
     sha256: Sha256
     cpu_minutes: Annotated[float, Field(gt=0)]
     disk: Bytes
@@ -89,10 +93,23 @@ class Library(Frozen):
     versions: Mapping[str, Version]
 
     @model_validator(mode="after")
-    def _default_exists(self) -> Library:
+    def _names_exist(self) -> Library:
         if self.default not in (SYSTEM, *self.versions):
             raise ValueError(unknown("default version", self.default, (SYSTEM, *self.versions)))
+        for version in self.versions:
+            for engine in self.engines_of(version):
+                if engine not in self.engines:
+                    raise ValueError(f"versions: {version}: {unknown('engine', engine, self.engines)}")
         return self
+
+    def engines_of(self, version: str) -> tuple[str, ...]:
+        """The adapters that build with a listed version."""
+        of_version = self.versions[version].engines
+        return self.engines if of_version is None else of_version
+
+    def versions_of(self, engine: str) -> tuple[str, ...]:
+        """The listed versions that an adapter builds with."""
+        return tuple(version for version in self.versions if engine in self.engines_of(version))
 
     def settings(self) -> Mapping[str, str]:
         """CMake's options for this machine's processor, by name."""
@@ -120,7 +137,7 @@ class Versions(Frozen):
     def check(self, engine: str, version: str, *, where: str | None = None) -> None:
         """Raises EngineError, which names the nearest, unless the version is listed."""
         library = self.library_of(engine)
-        known = (SYSTEM, *self.libraries[library].versions) if library else (SYSTEM,)
+        known = (SYSTEM, *self.libraries[library].versions_of(engine)) if library else (SYSTEM,)
         if version not in known:
             raise EngineError(unknown(f"version of {engine}", version, known), where=where)
 
@@ -134,6 +151,14 @@ class Versions(Frozen):
             self.check(engine, version)
         chosen = version or self.default_of(engine)
         return versioned(engine, None if chosen == SYSTEM else chosen)
+
+    def names(self) -> tuple[str, ...]:
+        """Every engine with each version that it builds with: "rocksdb@11.8.1"."""
+        return tuple(
+            versioned(engine, version)
+            for library, version in self.all()
+            for engine in self.libraries[library].engines_of(version)
+        )
 
     def all(self) -> tuple[tuple[str, str], ...]:
         """Every library with each of its versions, in the file's order."""

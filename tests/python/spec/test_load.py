@@ -13,6 +13,7 @@ from fakes.projects import EXPERIMENT, PROFILES, make_project
 from kvdyno.errors import EngineError, SpecError, UsageError
 from kvdyno.model.engine import Engine
 from kvdyno.model.experiment import DeviceLimits, Experiment, Phases
+from kvdyno.model.versions import read_versions
 from kvdyno.spec import list_experiments, load_experiment, load_profiles
 
 FULL = """\
@@ -410,7 +411,7 @@ def test_a_list_shows_files_that_cannot_be_read(tmp_path: Path) -> None:
 
 VERSIONS = """\
 rocks:
-  engines: [rocksdb]
+  engines: [rocksdb, rocksdb-adoc]
   target: rocks
   library: librocks.so
   headers: include
@@ -420,6 +421,12 @@ rocks:
       sha256: "0000000000000000000000000000000000000000000000000000000000000000"
       cpu_minutes: 1
       disk: 1MiB
+    "5.17.2":
+      archive: {registry: crates, name: rocks-sys, version: 0.1.0}
+      sha256: "0000000000000000000000000000000000000000000000000000000000000000"
+      cpu_minutes: 1
+      disk: 1MiB
+      engines: [rocksdb]
 """
 
 
@@ -429,7 +436,7 @@ def versioned(tmp_path: Path) -> Callable[..., Experiment]:
         text = EXPERIMENT.replace("[rocksdb, leveldb]", engine_items)
         project = make_project(tmp_path / "checkout", experiment=text)
         (project.root / "engines" / "versions.yaml").write_text(VERSIONS)
-        for name in ("rocksdb", "leveldb"):
+        for name in ("rocksdb", "rocksdb-adoc", "leveldb"):
             folder = project.adapters / name
             folder.mkdir()
             (folder / "CMakeLists.txt").touch()
@@ -460,6 +467,25 @@ def test_a_version_that_does_not_exist(versioned: Load) -> None:
         EngineError, match=r"unknown version of rocksdb '11\.8\.2': .* did you mean '11\.8\.1'"
     ):
         versioned("[rocksdb@11.8.2]")
+
+
+def test_a_version_that_the_adapter_does_not_build_with(versioned: Load) -> None:
+    with pytest.raises(
+        EngineError,
+        match=r"unknown version of rocksdb-adoc '5\.17\.2': expected one of system, 11\.8\.1",
+    ):
+        versioned("[rocksdb-adoc@5.17.2]")
+
+
+def test_a_version_for_an_engine_of_another_library(tmp_path: Path) -> None:
+    project = make_project(tmp_path / "checkout")
+    (project.root / "engines" / "versions.yaml").write_text(
+        VERSIONS.replace("engines: [rocksdb]", "engines: [leveldb]")
+    )
+    with pytest.raises(
+        SpecError, match=r"versions: 5\.17\.2: unknown engine 'leveldb': expected one of rocksdb"
+    ):
+        read_versions(project)
 
 
 def test_an_engine_without_versions(versioned: Load) -> None:
