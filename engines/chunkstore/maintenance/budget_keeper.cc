@@ -20,7 +20,7 @@ constexpr uint64_t kDecisionNs = 200'000'000;
 constexpr uint64_t kIdleNs = 1'000'000'000;  // without work
 // By how much the process may grow before the next look.
 constexpr uint64_t kGrowthBytes = 4 << 20;
-// Of the store's files, what the kernel keeps for a moment while they are written.
+// What the kernel keeps of the store's files for a moment while they are written.
 constexpr uint64_t kFilePagesBytes = 4 << 20;
 
 // Left alone, the C library takes large buffers from the heap once one was freed. A round's outputs,
