@@ -48,7 +48,7 @@ constexpr Entry kStallEntries[] = {
     {"io_stalls.level0_numfiles", "found_level0_stop", "count"},
     {"io_stalls.slowdown_for_pending_compaction_bytes", "found_pending_delay", "count"},
     {"io_stalls.stop_for_pending_compaction_bytes", "found_pending_stop", "count"},
-    // The same in later versions, 11.8.1 among them.
+    // The same in 11.8.1.
     {"memtable-limit-delays", "found_memtable_delay", "count"},
     {"memtable-limit-stops", "found_memtable_stop", "count"},
     {"l0-file-count-limit-delays", "found_level0_delay", "count"},

@@ -179,10 +179,10 @@ void BudgetKeeper::TrimHeap() {
   if (kvdyno::NowNs() < next_trim_ns_) return;
   const uint64_t begin_ns = ThreadCpuNs();
   ::malloc_trim(0);
-  index_bytes_ = surveyed_bytes_;
-  beside_ = BesideBytes();
   next_trim_ns_ = kvdyno::NowNs() + 100 * (ThreadCpuNs() - begin_ns);
 #endif
+  index_bytes_ = surveyed_bytes_;
+  beside_ = BesideBytes();
   munks_.HeapWasTrimmed();
 }
 

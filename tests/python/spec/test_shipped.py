@@ -136,7 +136,7 @@ def test_a_repetition_of_debt_takes_about_an_hour() -> None:
 LARGER = {"evendb-bloom-split": "medium", "evendb-log-index": "medium", "evendb-log-limit": "medium"}
 
 
-def test_evendbs_evaluation_takes_seven_hours_in_parts_of_two() -> None:
+def test_evendbs_evaluation_takes_eight_hours_in_parts_of_two() -> None:
     minutes = {}
     for name in (each.name for each in list_experiments(PROJECT) if each.name.startswith("evendb-")):
         profile = LARGER.get(name, "small")
@@ -145,7 +145,7 @@ def test_evendbs_evaluation_takes_seven_hours_in_parts_of_two() -> None:
         minutes[name] = estimate(plan).seconds / 60
         assert experiment.repetitions >= 3
     assert {name: taken for name, taken in minutes.items() if taken > 120} == {}
-    assert sum(minutes.values()) <= 7 * 60
+    assert sum(minutes.values()) <= 8 * 60
 
 
 @pytest.mark.parametrize("form", FORMS)
