@@ -39,8 +39,9 @@ void State::SetFatal(const Status& status) {
                                     ": the store takes no more writes, because a write to disk "
                                     "failed that cannot be repeated (" +
                                     status.ToString() + "); close it and open it again");
+    // Inside: a call that finds the error of another must see it in fatal(), too.
+    has_fatal.store(true, std::memory_order_release);
   }
-  has_fatal.store(true, std::memory_order_release);
   Log(LogLevel::kError, "no more writes are taken: " + status.ToString());
   room.NotifyAll();
 }
