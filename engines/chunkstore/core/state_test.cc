@@ -8,8 +8,8 @@
 namespace chunkstore {
 namespace {
 
-// A checkpoint whose sync failed answers what fatal() says. If another call sets the error at the
-// same moment, Ok would promise what the disk does not have.
+// A checkpoint whose sync failed answers with fatal(). If another call sets the error at the same
+// moment, Ok would promise what the disk does not have.
 TEST(State, ACallThatSetsTheFatalErrorSeesIt) {
   constexpr int kRounds = 20'000;
   for (int round = 0; round < kRounds; ++round) {

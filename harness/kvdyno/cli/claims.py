@@ -67,7 +67,7 @@ def claims(
     Exit status: 0 every claim is supported, 9 one is contradicted, 10 none is contradicted but one is
     undecided or not measured; those of errors as for every command.
 
-    Example: `kvdyno claims evendb-throughput --profile small`
+    Example: `kvdyno claims evendb-writes --profile small`
     """
     here = project(results=results)
     judged: list[tuple[Analysis, Path]] = []
