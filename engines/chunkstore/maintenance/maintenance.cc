@@ -43,7 +43,8 @@ Maintenance::Maintenance(State* state, Writer* writer)
       budget_(state, &policy_, &munks_),
       warmer_(state, &policy_),
       flusher_(state, &policy_, &editor_),
-      reorganiser_(state, &policy_, &editor_, &munks_) {}
+      reorganiser_(state, &policy_, &editor_, &munks_),
+      scans_since_ns_(kvdyno::NowNs()) {}
 
 Maintenance::~Maintenance() { Stop(); }
 
@@ -158,7 +159,9 @@ Status Maintenance::RunJobs() {
 // Whether there was something to merge. An error is logged, and a Flush does not report it: it asked
 // for none of this.
 bool Maintenance::MergeForScans() {
-  Plan(policy_.DueForScans(state_.map(), kvdyno::NowNs(), kLeisureBytes));
+  const uint64_t now = kvdyno::NowNs();
+  if (!Policy::ScansReadLogs(state_.map())) scans_since_ns_ = now;
+  Plan(policy_.DueForScans(state_.map(), now, scans_since_ns_, kLeisureBytes));
   if (!reorganiser_.planned()) return false;
   Reached(Moment::kMergingForScans);
   static_cast<void>(RunJobs());

@@ -88,6 +88,7 @@ class Maintenance {
   Flusher flusher_;
   Reorganiser reorganiser_;
 
+  uint64_t scans_since_ns_ KVDYNO_GUARDED_BY(state_.maintenance_mutex);  // that read logs
   bool warmed_ KVDYNO_GUARDED_BY(state_.maintenance_mutex) = false;  // by the last round
   bool busy_ KVDYNO_GUARDED_BY(state_.maintenance_mutex) = false;    // ever since the last flush
   // The last due chunk that could not be reorganised; what Flush reports.

@@ -118,7 +118,14 @@ std::vector<Job> Policy::Due(const ChunkMap& map, uint64_t debt, uint64_t limit,
   return jobs;
 }
 
-std::vector<Job> Policy::DueForScans(const ChunkMap& map, uint64_t now_ns, uint64_t bytes) const {
+bool Policy::ScansReadLogs(const ChunkMap& map) {
+  return std::any_of(map.chunks().begin(), map.chunks().end(), [](const Chunk* chunk) {
+    return chunk->heat.log_reads.load(std::memory_order_relaxed) > 0;
+  });
+}
+
+std::vector<Job> Policy::DueForScans(const ChunkMap& map, uint64_t now_ns, uint64_t since_ns,
+                                     uint64_t bytes) const {
   // A read of one block beside others takes about as long as rewriting this much.
   constexpr double kBytesPerRead = 8 << 10;
   constexpr double kForesight = 60;  // seconds
@@ -131,8 +138,8 @@ std::vector<Job> Policy::DueForScans(const ChunkMap& map, uint64_t now_ns, uint6
     if (funk.log->empty() || reads == 0 || chunk->munk() != nullptr) continue;
     if (chunk->failed_rounds > 0) continue;
     const auto cost = static_cast<double>(funk.bytes() + funk.table_bytes());
-    const double seconds =
-        std::min(kForesight, static_cast<double>(now_ns - chunk->reorganised_ns) * 1e-9);
+    const uint64_t from_ns = std::max(chunk->reorganised_ns, since_ns);
+    const double seconds = std::min(kForesight, static_cast<double>(now_ns - from_ns) * 1e-9);
     const double saved = kBytesPerRead * reads / kHeatSeconds * seconds / cost;
     if (saved < 1) continue;
     if (saved > most) {

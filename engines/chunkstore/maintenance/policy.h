@@ -41,10 +41,14 @@ class Policy {
   // `limit`, each with neighbours that are about as worthwhile; then underfull neighbours.
   std::vector<Job> Due(const ChunkMap& map, uint64_t debt, uint64_t limit, uint64_t bytes) const;
 
+  // Scans read logs from disk in the last seconds.
+  static bool ScansReadLogs(const ChunkMap& map);
   // Jobs, in key order, up to about `bytes` of input, for chunks without a munk whose logs cost scans
   // more than a merge, if scans go on as they are: the one with most, and such after it. A merge is
-  // taken to save what a log costs for as long as the log has grown, and no longer than a minute.
-  std::vector<Job> DueForScans(const ChunkMap& map, uint64_t now_ns, uint64_t bytes) const;
+  // taken to save what a log costs for as long as the log has grown and scans have read logs (since
+  // `since_ns`), and no longer than a minute.
+  std::vector<Job> DueForScans(const ChunkMap& map, uint64_t now_ns, uint64_t since_ns,
+                               uint64_t bytes) const;
 
   // Jobs, in key order, for chunks of which a part lies in one of these segments (ascending), which
   // are mostly dead: where the file system punches no holes, space comes back when a whole file
