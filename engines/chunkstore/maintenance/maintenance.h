@@ -89,8 +89,8 @@ class Maintenance {
   Reorganiser reorganiser_;
 
   uint64_t scans_since_ns_ KVDYNO_GUARDED_BY(state_.maintenance_mutex);  // that read logs
-  bool warmed_ KVDYNO_GUARDED_BY(state_.maintenance_mutex) = false;  // by the last round
-  bool busy_ KVDYNO_GUARDED_BY(state_.maintenance_mutex) = false;    // ever since the last flush
+  bool warmed_ KVDYNO_GUARDED_BY(state_.maintenance_mutex) = false;      // by the last round
+  bool busy_ KVDYNO_GUARDED_BY(state_.maintenance_mutex) = false;  // ever since the last flush
   // The last due chunk that could not be reorganised; what Flush reports.
   Status job_error_ KVDYNO_GUARDED_BY(state_.maintenance_mutex);
   Code logged_ KVDYNO_GUARDED_BY(state_.maintenance_mutex) = Code::kOk;  // of the last job_error_

@@ -129,6 +129,8 @@ std::vector<Job> Policy::DueForScans(const ChunkMap& map, uint64_t now_ns, uint6
   // A read of one block beside others takes about as long as rewriting this much.
   constexpr double kBytesPerRead = 8 << 10;
   constexpr double kForesight = 60;  // seconds
+  // What has gone on for so long is expected to go on for twice as long.
+  const double expected = 2e-9 * static_cast<double>(now_ns - since_ns);
   std::vector<Chunk*> worth;
   double most = 0;
   size_t first = 0;  // in worth: the chunk that gains most
@@ -138,8 +140,8 @@ std::vector<Job> Policy::DueForScans(const ChunkMap& map, uint64_t now_ns, uint6
     if (funk.log->empty() || reads == 0 || chunk->munk() != nullptr) continue;
     if (chunk->failed_rounds > 0) continue;
     const auto cost = static_cast<double>(funk.bytes() + funk.table_bytes());
-    const uint64_t from_ns = std::max(chunk->reorganised_ns, since_ns);
-    const double seconds = std::min(kForesight, static_cast<double>(now_ns - from_ns) * 1e-9);
+    const double grown = 1e-9 * static_cast<double>(now_ns - chunk->reorganised_ns);
+    const double seconds = std::min({kForesight, expected, grown});
     const double saved = kBytesPerRead * reads / kHeatSeconds * seconds / cost;
     if (saved < 1) continue;
     if (saved > most) {

@@ -319,20 +319,27 @@ TEST(DueForScans, OfLogsThatCostScansMoreThanAMerge) {
                  {1024 * kKiB, 1024 * kKiB},
                  {1024 * kKiB, 0},
                  {1024 * kKiB, 2048 * kKiB}});
+  uint64_t since = 0;
   const auto due = [&](uint64_t bytes) {
     std::vector<size_t> positions;
-    for (const Job& job : policy.DueForScans(chunks.map(), kNow, bytes)) {
+    for (const Job& job : policy.DueForScans(chunks.map(), kNow, since, bytes)) {
       EXPECT_EQ(job.bytes, job.chunks.front()->funk().bytes());
       positions.push_back(chunks.map().Position(job.chunks.front()->min_key));
     }
     return positions;
   };
+  EXPECT_FALSE(Policy::ScansReadLogs(chunks.map()));
   EXPECT_EQ(due(UINT64_MAX), std::vector<size_t>{}) << "no scan runs";
   // 3 MiB to read and write, 8 KiB a read, a minute: 384 reads.
   const auto reads = [](double a_minute) {
     return static_cast<uint32_t>(a_minute / 60 * kHeatSeconds * 1.01 + 1);
   };
   for (size_t i = 0; i < 4; ++i) chunks[i].heat.log_reads = reads(i == 1 ? 300 : 700);
+  EXPECT_TRUE(Policy::ScansReadLogs(chunks.map()));
+  EXPECT_EQ(due(UINT64_MAX), (std::vector<size_t>{0, 3}));
+  since = kNow - 10'000'000'000;
+  EXPECT_EQ(due(UINT64_MAX), std::vector<size_t>{}) << "scans of ten seconds last twenty more";
+  since = kNow - 31'000'000'000;
   EXPECT_EQ(due(UINT64_MAX), (std::vector<size_t>{0, 3}));
   EXPECT_EQ(due(1), std::vector<size_t>{0}) << "the most worthwhile";
   chunks[0].reorganised_ns = kNow - 20'000'000'000;
