@@ -162,7 +162,17 @@ class Slurm:
         _answer("scancel", "--name", name)
 
     def keep_off(self, name: str, nodes: Sequence[str]) -> None:
-        """See Cluster."""
+        """See Cluster. Slurm refuses to change a job that has started meanwhile: then it looks again."""
+        for last in (False, False, True):
+            try:
+                self._keep_waiting_off(name, nodes)
+            except HostError as refused:
+                if last or refused.where != "scontrol":
+                    raise
+            else:
+                return
+
+    def _keep_waiting_off(self, name: str, nodes: Sequence[str]) -> None:
         waiting = _answer("squeue", "-h", "-t", "pending", "--name", name, "-o", "%i|%x").splitlines()
         for line in waiting if nodes else ():
             jobs, _, before = line.strip().partition("|")
@@ -229,7 +239,7 @@ def _leaving_out(options: Mapping[str, str], nodes: Sequence[str]) -> dict[str, 
     """The options of sbatch, which exclude these nodes too. It refuses nodes that the cluster lacks."""
     known = _answer("sinfo", "-a", "-h", "-N", "-o", "%N").split() if nodes else ()
     names = [*filter(None, [options.get("exclude")]), *(node for node in nodes if node in known)]
-    return {**options, "exclude": ",".join(names)} if names else dict(options)
+    return {**options, "exclude": ",".join(dict.fromkeys(names))} if names else dict(options)
 
 
 def _answer(*command: str) -> str:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections import defaultdict
+from dataclasses import replace
 from pathlib import Path
 
 from .conftest import Site
@@ -113,6 +115,42 @@ def test_jobs_that_wait_are_kept_off_a_host_that_is_excluded_meanwhile(site: Sit
     again = site.command(*many)
     assert again.returncode == 0, again.stderr
     assert slow not in {host_of(record) for record in site.chosen()}
+
+
+#: squeue whose first answer about waiting jobs comes when one of them has started.
+LATE_SQUEUE = """\
+#!/bin/sh
+answer=$({squeue} "$@")
+waiting() {{ {squeue} -h -r -t pending | wc -l; }}
+case "$*" in
+*%x*)
+  if mkdir {once} 2>/dev/null; then
+    before=$(waiting)
+    while [ "$(waiting)" -ge "$before" ]; do sleep 0.1; done
+  fi ;;
+esac
+printf '%s\\n' "$answer"
+"""
+
+
+def test_a_job_that_starts_while_a_host_is_excluded_does_not_keep_others_there(
+    site: Site, cluster: TestCluster, tmp_path: Path
+) -> None:
+    command = site.start(*RUN, "--repeat", "12", "--json")
+    wait_for(lambda: len(site.records()) >= 1, "a record")
+    programs, once = tmp_path / "programs", tmp_path / "once"
+    programs.mkdir()
+    late = programs / "squeue"
+    late.write_text(LATE_SQUEUE.format(squeue=shutil.which("squeue"), once=once))
+    late.chmod(0o755)
+    path = f"{programs}:{os.environ['PATH']}"
+    slow = host_of(site.records()[0])
+    there = replace(site, environment={**site.environment, "PATH": path})
+    assert there.command("exclude", slow, "--because", "slow disk").stderr == ""
+    assert once.exists()
+    left_out = cluster.ask("squeue", "-h", "-t", "pending", "-o", "%x").split()
+    assert "(null)" not in left_out, "jobs that wait may start there"
+    command.communicate(timeout=300)
 
 
 def test_an_excluded_host_gets_no_jobs_and_others_measure_its_share(site: Site) -> None:
