@@ -102,6 +102,8 @@ Status Maintenance::Round(bool* worked, bool leisure) {
   for (Chunk* chunk : map.chunks()) {
     if (chunk->failed_rounds > 0) --chunk->failed_rounds;
   }
+  // In busy rounds too, so that scans before a long burst of writes do not count after it.
+  scans_since_ns_ = Policy::ScansSince(map, kvdyno::NowNs(), scans_since_ns_);
   if (const Status fatal = state_.fatal(); !fatal.ok()) return fatal;
   SurveyDebt();
   // Twice the limit: writers wait until chunks have caught up.
@@ -159,9 +161,7 @@ Status Maintenance::RunJobs() {
 // Whether there was something to merge. An error is logged, and a Flush does not report it: it asked
 // for none of this.
 bool Maintenance::MergeForScans() {
-  const uint64_t now = kvdyno::NowNs();
-  if (!Policy::ScansReadLogs(state_.map())) scans_since_ns_ = now;
-  Plan(policy_.DueForScans(state_.map(), now, scans_since_ns_, kLeisureBytes));
+  Plan(policy_.DueForScans(state_.map(), kvdyno::NowNs(), scans_since_ns_, kLeisureBytes));
   if (!reorganiser_.planned()) return false;
   Reached(Moment::kMergingForScans);
   static_cast<void>(RunJobs());

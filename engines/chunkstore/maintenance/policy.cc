@@ -118,10 +118,12 @@ std::vector<Job> Policy::Due(const ChunkMap& map, uint64_t debt, uint64_t limit,
   return jobs;
 }
 
-bool Policy::ScansReadLogs(const ChunkMap& map) {
-  return std::any_of(map.chunks().begin(), map.chunks().end(), [](const Chunk* chunk) {
+uint64_t Policy::ScansSince(const ChunkMap& map, uint64_t now_ns, uint64_t since_ns) {
+  const auto& chunks = map.chunks();
+  const bool read = std::any_of(chunks.begin(), chunks.end(), [](const Chunk* chunk) {
     return chunk->heat.log_reads.load(std::memory_order_relaxed) > 0;
   });
+  return read ? since_ns : now_ns;
 }
 
 std::vector<Job> Policy::DueForScans(const ChunkMap& map, uint64_t now_ns, uint64_t since_ns,

@@ -41,8 +41,8 @@ class Policy {
   // `limit`, each with neighbours that are about as worthwhile; then underfull neighbours.
   std::vector<Job> Due(const ChunkMap& map, uint64_t debt, uint64_t limit, uint64_t bytes) const;
 
-  // Scans read logs from disk in the last seconds.
-  static bool ScansReadLogs(const ChunkMap& map);
+  // When scans began to read logs from disk: `since_ns`, or now if none did in the last seconds.
+  static uint64_t ScansSince(const ChunkMap& map, uint64_t now_ns, uint64_t since_ns);
   // Jobs, in key order, up to about `bytes` of input, for chunks without a munk whose logs cost scans
   // more than a merge, if scans go on as they are: the one with most, and such after it. A merge is
   // taken to save what a log costs for as long as the log has grown, for twice as long as scans have

@@ -328,14 +328,12 @@ TEST(DueForScans, OfLogsThatCostScansMoreThanAMerge) {
     }
     return positions;
   };
-  EXPECT_FALSE(Policy::ScansReadLogs(chunks.map()));
   EXPECT_EQ(due(UINT64_MAX), std::vector<size_t>{}) << "no scan runs";
   // 3 MiB to read and write, 8 KiB a read, a minute: 384 reads.
   const auto reads = [](double a_minute) {
     return static_cast<uint32_t>(a_minute / 60 * kHeatSeconds * 1.01 + 1);
   };
   for (size_t i = 0; i < 4; ++i) chunks[i].heat.log_reads = reads(i == 1 ? 300 : 700);
-  EXPECT_TRUE(Policy::ScansReadLogs(chunks.map()));
   EXPECT_EQ(due(UINT64_MAX), (std::vector<size_t>{0, 3}));
   since = kNow - 10'000'000'000;
   EXPECT_EQ(due(UINT64_MAX), std::vector<size_t>{}) << "scans of ten seconds last twenty more";
@@ -350,6 +348,15 @@ TEST(DueForScans, OfLogsThatCostScansMoreThanAMerge) {
   EXPECT_EQ(due(UINT64_MAX), std::vector<size_t>{3}) << "a munk serves its scans";
   chunks[3].failed_rounds = 1;
   EXPECT_EQ(due(UINT64_MAX), std::vector<size_t>{});
+}
+
+TEST(ScansSince, BeginsAgainAfterAPause) {
+  Chunks chunks({{1024 * kKiB, 1024 * kKiB}, {1024 * kKiB, 1024 * kKiB}});
+  EXPECT_EQ(Policy::ScansSince(chunks.map(), 20, 10), 20) << "no scan read a log";
+  chunks[1].heat.scans = 1;
+  EXPECT_EQ(Policy::ScansSince(chunks.map(), 20, 10), 20) << "a scan found all in memory";
+  chunks[1].heat.log_reads = 1;
+  EXPECT_EQ(Policy::ScansSince(chunks.map(), 20, 10), 10);
 }
 
 TEST(KeepsRing, WhereItIsWrittenThroughSoon) {
