@@ -131,8 +131,8 @@ std::vector<Job> Policy::DueForScans(const ChunkMap& map, uint64_t now_ns, uint6
   // A read of one block beside others takes about as long as rewriting this much.
   constexpr double kBytesPerRead = 8 << 10;
   constexpr double kForesight = 60;  // seconds
-  // What has gone on for so long is expected to go on for twice as long.
-  const double expected = 2e-9 * static_cast<double>(now_ns - since_ns);
+  constexpr uint64_t kPassing = 2'000'000'000;
+  if (now_ns - since_ns < kPassing) return {};
   std::vector<Chunk*> worth;
   double most = 0;
   size_t first = 0;  // in worth: the chunk that gains most
@@ -143,7 +143,7 @@ std::vector<Job> Policy::DueForScans(const ChunkMap& map, uint64_t now_ns, uint6
     if (chunk->failed_rounds > 0) continue;
     const auto cost = static_cast<double>(funk.bytes() + funk.table_bytes());
     const double grown = 1e-9 * static_cast<double>(now_ns - chunk->reorganised_ns);
-    const double seconds = std::min({kForesight, expected, grown});
+    const double seconds = std::min(kForesight, grown);
     const double saved = kBytesPerRead * reads / kHeatSeconds * seconds / cost;
     if (saved < 1) continue;
     if (saved > most) {

@@ -45,8 +45,8 @@ class Policy {
   static uint64_t ScansSince(const ChunkMap& map, uint64_t now_ns, uint64_t since_ns);
   // Jobs, in key order, up to about `bytes` of input, for chunks without a munk whose logs cost scans
   // more than a merge, if scans go on as they are: the one with most, and such after it. A merge is
-  // taken to save what a log costs for as long as the log has grown, for twice as long as scans have
-  // read logs (since `since_ns`), and no longer than a minute.
+  // taken to save what a log costs for as long as the log has grown, and no longer than a minute.
+  // None before scans have read logs for two seconds (since `since_ns`): they may soon be over.
   std::vector<Job> DueForScans(const ChunkMap& map, uint64_t now_ns, uint64_t since_ns,
                                uint64_t bytes) const;
 
