@@ -130,7 +130,7 @@ std::vector<Job> Policy::DueForScans(const ChunkMap& map, uint64_t now_ns, uint6
                                      uint64_t bytes) const {
   // A read of one block beside others takes about as long as rewriting this much.
   constexpr double kBytesPerRead = 8 << 10;
-  constexpr double kForesight = 60;  // seconds
+  constexpr double kForesight = 60;             // seconds
   constexpr uint64_t kPassing = 2'000'000'000;  // ns: scans that may soon be over
   if (now_ns - since_ns < kPassing) return {};
   std::vector<Chunk*> worth;
