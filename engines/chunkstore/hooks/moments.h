@@ -14,6 +14,7 @@ enum class Moment : uint8_t {
   kGetBegun,           // a get has found no batch on its way
   kGetLooked,          // it has its answer, and has not asked again for batches
   kBetweenPins,        // a scan goes to the next chunk, or a multi-get to the next keys
+  kRoundBegun,         // a background round looks at nothing yet
   kMergingForScans,    // a background round merges logs because scans read them
   kMaintenanceCalled,  // a flush, compaction or payment of debts begins
   kMaintenanceDone,    // it has done its work, and goes on counting as a call

@@ -97,6 +97,7 @@ Status Maintenance::Work() {
 // A round: the oldest sealed stage, then what is due, or else, at leisure, what makes scans faster.
 // The error is the flush's, which holds up writers; what else fails is tried again later.
 Status Maintenance::Round(bool* worked, bool leisure) {
+  Reached(Moment::kRoundBegun);
   *worked = false;
   const ChunkMap& map = state_.map();
   for (Chunk* chunk : map.chunks()) {

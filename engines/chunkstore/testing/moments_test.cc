@@ -54,6 +54,21 @@ class MomentsTest : public StoreTest {
     while (Stat(statistic) == 0) Get(key);
   }
 
+  // Two rounds' worth of logs that scans read from disk, none of them due.
+  void OpenWithLogs() {
+    options_.munk_cache_size = options_.row_cache_size = options_.block_cache_size = 0;
+    options_.log_limit = 1 << 20;
+    options_.log_debt_limit = 1 << 30;
+    Open(0);
+    constexpr int kRows = 6000;
+    for (int row = 0; row < kRows; ++row) Put(KeyOf(row), std::string(4000, 'v'));
+    Ok(store_->Compact());
+    for (int row = 0; row < kRows; row += 5) Put(KeyOf(row), std::string(1000, 'w'));
+    Ok(store_->Flush());
+    Ok(store_->Close());
+    Open(1);
+  }
+
   void LetADeletionOvertakeAPut() {
     HoldOnePut();
     Open(1);
@@ -108,7 +123,7 @@ TEST_F(MomentsTest, NorInTheSuccessorOfAMunk) {
   EXPECT_EQ(Get("k"), "not found");
 }
 
-// Two rounds' worth of logs are due, because scans read them, when the flush begins.
+// More logs are due, because scans read them, than one round merges when the flush begins.
 TEST_F(MomentsTest, AFlushDoesNotWaitForLogsThatAreMergedForScans) {
   Door merging, called, done;
   std::atomic<int> rounds{0}, rounds_in_call{0};
@@ -121,22 +136,44 @@ TEST_F(MomentsTest, AFlushDoesNotWaitForLogsThatAreMergedForScans) {
     merging.Open();
     called.Wait();
   };
-  options_.munk_cache_size = options_.row_cache_size = options_.block_cache_size = 0;
-  options_.log_limit = 1 << 20;
-  options_.log_debt_limit = 1 << 30;
-  Open(0);
-  constexpr int kRows = 6000;
-  for (int row = 0; row < kRows; ++row) Put(KeyOf(row), std::string(4000, 'v'));
-  Ok(store_->Compact());
-  for (int row = 0; row < kRows; row += 5) Put(KeyOf(row), std::string(1000, 'w'));
-  Ok(store_->Flush());
-  Ok(store_->Close());
-  Open(1);
+  OpenWithLogs();
   while (!merging.open()) ExpectAll();
   for (int i = 0; i < 20; ++i) ExpectAll();  // what one round leaves is due, too
   Ok(store_->Flush());
   EXPECT_EQ(rounds_in_call, 0);
   while (rounds < 2) ExpectAll();
+  Ok(store_->Close());
+}
+
+// A round that is held begins when the store has been open for as long as scans must last, and no scan
+// has come. The round before it saw none either, so the count begins there, not at the opening.
+TEST_F(MomentsTest, NothingIsMergedForScansInTheirFirstTwoSeconds) {
+  using Clock = std::chrono::steady_clock;
+  constexpr auto kPassing = std::chrono::seconds(2);
+  std::atomic<bool> hold{false};
+  Door held, scanned, merging;
+  std::atomic<Clock::time_point> last_idle{}, merged{};
+  at_moment = [&](Moment moment) {
+    if (moment == Moment::kMergingForScans && !merging.open()) {
+      merged = Clock::now();
+      merging.Open();
+    }
+    if (moment != Moment::kRoundBegun || held.open()) return;
+    if (hold) {
+      held.Open();
+      scanned.Wait();
+    } else {
+      last_idle = Clock::now();
+    }
+  };
+  OpenWithLogs();
+  std::this_thread::sleep_for(kPassing);
+  hold = true;
+  held.Wait();
+  ExpectAll();
+  scanned.Open();
+  while (!merging.open()) ExpectAll();
+  EXPECT_GE(merged.load() - last_idle.load(), kPassing);
   Ok(store_->Close());
 }
 
