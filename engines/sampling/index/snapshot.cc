@@ -86,6 +86,8 @@ class Sources {
   }
   // Finds the trials' entries, on disk those of all trials together.
   Status Finish(std::span<Trial> trials, Random* random) {
+    for (Trial& trial : trials)
+      trial.begun = SelectionOf(trial.source).Approach(trial.begun, random);
     for (Trial& trial : trials) {
       trial.begun = SelectionOf(trial.source).Finish(trial.begun, random);
       if (trial.source >= shard_count()) {

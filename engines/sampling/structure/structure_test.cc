@@ -95,10 +95,28 @@ TEST(Structures, ARangeIsDrawnByWeightWhereverItBeginsAndEnds) {
         for (double& share : expected) share /= total;
         std::vector<uint64_t> observed(count, 0);
         for (int i = 0; i < 20000; ++i)
-          ++observed[selection->Finish(selection->Begin(&random), &random)];
+          ++observed[selection->Draw(&random)];
         EXPECT_LT(kvdyno::ChiSquareDeviation(observed, expected), kFits);
       }
     }
+  }
+}
+
+TEST(Structures, AWeightedSetIsDrawnByWeight) {
+  Random random(3);
+  for (const size_t count : {1u, 3u, 4u, 5u, 8u, 300u, 4100u}) {
+    SCOPED_TRACE(std::to_string(count) + " entries");
+    std::vector<Entry> entries = Entries(count, true);
+    entries.front().weight = 7;
+    double total = 0;
+    for (const Entry& entry : entries) total += entry.weight;
+    std::vector<double> expected;
+    for (const Entry& entry : entries) expected.push_back(entry.weight / total);
+    const std::unique_ptr<Structure> structure = Built(kWeightedSet, entries);
+    const std::unique_ptr<Selection> selection = structure->Select(0, UINT64_MAX);
+    std::vector<uint64_t> observed(count, 0);
+    for (int i = 0; i < 100000; ++i) ++observed[selection->Draw(&random)];
+    EXPECT_LT(kvdyno::ChiSquareDeviation(observed, expected), kFits);
   }
 }
 

@@ -48,10 +48,14 @@ class Selection {
   virtual ~Selection() = default;
   // The sum of what each entry counts. 0: nothing is drawn.
   virtual double mass() const = 0;
-  // A draw in two steps. Begin prefetches what Finish reads. Finish returns the position of an entry,
-  // each with probability (what it counts) / mass.
+  // A draw in three steps, each of which takes what the one before returned and prefetches what the next one reads.
+  // Begin returns a position that the draw may end at. Finish returns the position of an entry, each with
+  // probability (what it counts) / mass.
   virtual size_t Begin(Random* random) const = 0;
-  virtual size_t Finish(size_t begun, Random* random) const = 0;
+  virtual size_t Approach(size_t begun, Random*) const { return begun; }
+  virtual size_t Finish(size_t approached, Random* random) const = 0;
+
+  size_t Draw(Random* random) const { return Finish(Approach(Begin(random), random), random); }
 };
 
 class Structure {
@@ -76,7 +80,7 @@ struct Kind {
   }
 };
 
-// Weighted set sampling: an alias table. A range is met by rejection.
+// Weighted set sampling: an alias table over blocks of neighbours. A range is met by rejection.
 extern const Kind kWeightedSet;
 // Independent range sampling: the sorted array itself; weights are ignored.
 extern const Kind kUniformRange;
