@@ -2,8 +2,7 @@
 
 #include <sys/mman.h>
 
-#include <algorithm>
-#include <iterator>
+#include <cstdint>
 #include <new>
 
 namespace sampling {
@@ -11,84 +10,65 @@ namespace {
 
 using kvdyno::MutexLock;
 
-constexpr size_t kLarge = size_t{1} << 20;      // smaller arrays are the allocator's business
-constexpr size_t kGranule = size_t{256} << 10;  // a multiple of every page size
+constexpr size_t kGranule = size_t{2} << 20;  // a huge page, which moves as a whole
+constexpr size_t kLarge = 2 * kGranule;       // smaller arrays are the allocator's business
 
-size_t Rounded(size_t bytes) { return (bytes + kGranule - 1) / kGranule * kGranule; }
+size_t InPages(size_t bytes) {
+  constexpr size_t kPage = size_t{64} << 10;  // a multiple of every page size
+  return (bytes + kPage - 1) / kPage * kPage;
+}
 
-void* Map(size_t bytes) {
-  void* const data =
-      ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (data == MAP_FAILED) throw std::bad_alloc();
-  return data;
+// Address space that begins with a granule. No memory yet.
+char* Map(size_t bytes) {
+  void* const mapped = ::mmap(nullptr, bytes + kGranule, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (mapped == MAP_FAILED) throw std::bad_alloc();
+  char* const begin = static_cast<char*>(mapped);
+  const size_t before = (kGranule - reinterpret_cast<uintptr_t>(begin) % kGranule) % kGranule;
+  if (before > 0) ::munmap(begin, before);
+  ::munmap(begin + before + bytes, kGranule - before);
+  return begin + before;
 }
 
 }  // namespace
 
 Arena::~Arena() {
   const MutexLock lock(mutex_);
-  for (const auto& [data, bytes] : free_) ::munmap(data, bytes);
+  for (char* const granule : kept_) ::munmap(granule, kGranule);
 }
 
 size_t Arena::kept() const {
   const MutexLock lock(mutex_);
-  return kept_;
+  return kept_.size() * kGranule;
 }
 
 void* Arena::do_allocate(size_t bytes, size_t alignment) {
   if (bytes < kLarge) return ::operator new(bytes, std::align_val_t{alignment});
-  bytes = Rounded(bytes);
+  bytes = InPages(bytes);
+  char* const data = Map(bytes);
   const MutexLock lock(mutex_);
-  auto best = free_.end();  // the smallest that is large enough
-  for (auto at = free_.begin(); at != free_.end(); ++at) {
-    if (at->second >= bytes && (best == free_.end() || at->second < best->second)) best = at;
-  }
-  if (best == free_.end()) {
-    void* const data = Map(bytes);
-    used_ += bytes;
-    return data;
-  }
-  const auto [data, size] = *best;
-  free_.erase(best);
-  if (size > bytes) free_.emplace(data + bytes, size - bytes);
-  kept_ -= bytes;
   used_ += bytes;
+  // Granules change their addresses, not their memory. What they do not fill is fresh.
+  for (size_t at = 0; at + kGranule <= bytes && !kept_.empty(); at += kGranule) {
+    if (::mremap(kept_.back(), kGranule, kGranule, MREMAP_MAYMOVE | MREMAP_FIXED, data + at) ==
+        MAP_FAILED)
+      break;
+    kept_.pop_back();
+  }
   return data;
 }
 
 void Arena::do_deallocate(void* data, size_t bytes, size_t alignment) {
   if (bytes < kLarge) return ::operator delete(data, std::align_val_t{alignment});
-  bytes = Rounded(bytes);
+  bytes = InPages(bytes);
   const MutexLock lock(mutex_);
   used_ -= bytes;
-  kept_ += bytes;
-  auto at = free_.emplace(static_cast<char*>(data), bytes).first;
-  if (const auto next = std::next(at);
-      next != free_.end() && at->first + at->second == next->first) {
-    at->second += next->second;
-    free_.erase(next);
-  }
-  if (at != free_.begin()) {
-    if (const auto before = std::prev(at); before->first + before->second == at->first) {
-      before->second += at->second;
-      free_.erase(at);
-    }
-  }
-  Trim();
-}
-
-void Arena::Trim() {
-  const auto most = static_cast<size_t>(share_ * static_cast<double>(used_));
-  while (kept_ > most) {
-    const auto largest =
-        std::max_element(free_.begin(), free_.end(),
-                         [](const auto& a, const auto& b) { return a.second < b.second; });
-    const size_t cut = std::min(largest->second, Rounded(kept_ - most));
-    largest->second -= cut;
-    ::munmap(largest->first + largest->second, cut);
-    if (largest->second == 0) free_.erase(largest);
-    kept_ -= cut;
-  }
+  const auto most = static_cast<size_t>(share_ * static_cast<double>(used_)) / kGranule;
+  size_t at = 0;
+  for (; at + kGranule <= bytes && kept_.size() < most; at += kGranule)
+    kept_.push_back(static_cast<char*>(data) + at);
+  if (at < bytes) ::munmap(static_cast<char*>(data) + at, bytes - at);
+  for (; kept_.size() > most; kept_.pop_back()) ::munmap(kept_.back(), kGranule);
 }
 
 }  // namespace sampling

@@ -4,8 +4,8 @@
 #pragma once
 
 #include <cstddef>
-#include <map>
 #include <memory_resource>
+#include <vector>
 
 #include "kvdyno/base/mutex.h"
 
@@ -27,13 +27,10 @@ class Arena final : public std::pmr::memory_resource {
   bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override {
     return this == &other;
   }
-  // Cuts what is kept down to the share.
-  void Trim() KVDYNO_REQUIRES(mutex_);
 
   const double share_;
   mutable kvdyno::Mutex mutex_;
-  std::map<char*, size_t> free_ KVDYNO_GUARDED_BY(mutex_);  // bytes; no two of them touch
-  size_t kept_ KVDYNO_GUARDED_BY(mutex_) = 0;
+  std::vector<char*> kept_ KVDYNO_GUARDED_BY(mutex_);  // granules, wherever they lie
   size_t used_ KVDYNO_GUARDED_BY(mutex_) = 0;
 };
 
