@@ -94,8 +94,7 @@ TEST(Structures, ARangeIsDrawnByWeightWhereverItBeginsAndEnds) {
         if (total == 0) continue;
         for (double& share : expected) share /= total;
         std::vector<uint64_t> observed(count, 0);
-        for (int i = 0; i < 20000; ++i)
-          ++observed[selection->Draw(&random)];
+        for (int i = 0; i < 20000; ++i) ++observed[selection->Draw(&random)];
         EXPECT_LT(kvdyno::ChiSquareDeviation(observed, expected), kFits);
       }
     }
