@@ -12,6 +12,7 @@ using kvdyno::MutexLock;
 
 constexpr size_t kGranule = size_t{2} << 20;  // a huge page, which moves as a whole
 constexpr size_t kLarge = 2 * kGranule;       // smaller arrays are the allocator's business
+constexpr int kAnonymous = MAP_PRIVATE | MAP_ANONYMOUS;
 
 size_t InPages(size_t bytes) {
   constexpr size_t kPage = size_t{64} << 10;  // a multiple of every page size
@@ -20,14 +21,23 @@ size_t InPages(size_t bytes) {
 
 // Address space that begins with a granule. No memory yet.
 char* Map(size_t bytes) {
-  void* const mapped = ::mmap(nullptr, bytes + kGranule, PROT_READ | PROT_WRITE,
-                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* const mapped = ::mmap(nullptr, bytes + kGranule, PROT_READ | PROT_WRITE, kAnonymous, -1, 0);
   if (mapped == MAP_FAILED) throw std::bad_alloc();
   char* const begin = static_cast<char*>(mapped);
   const size_t before = (kGranule - reinterpret_cast<uintptr_t>(begin) % kGranule) % kGranule;
   if (before > 0) ::munmap(begin, before);
   ::munmap(begin + before + bytes, kGranule - before);
   return begin + before;
+}
+
+// Whether the granule lies at `to` now, in place of what was mapped there. If not, that is fresh memory.
+bool Move(char* granule, char* to) {
+  if (::mremap(granule, kGranule, kGranule, MREMAP_MAYMOVE | MREMAP_FIXED, to) != MAP_FAILED)
+    return true;
+  // The kernel may have unmapped the place before it gave up.
+  if (::mmap(to, kGranule, PROT_READ | PROT_WRITE, kAnonymous | MAP_FIXED, -1, 0) == MAP_FAILED)
+    throw std::bad_alloc();
+  return false;
 }
 
 }  // namespace
@@ -47,14 +57,12 @@ void* Arena::do_allocate(size_t bytes, size_t alignment) {
   bytes = InPages(bytes);
   char* const data = Map(bytes);
   const MutexLock lock(mutex_);
-  used_ += bytes;
   // Granules change their addresses, not their memory. What they do not fill is fresh.
   for (size_t at = 0; at + kGranule <= bytes && !kept_.empty(); at += kGranule) {
-    if (::mremap(kept_.back(), kGranule, kGranule, MREMAP_MAYMOVE | MREMAP_FIXED, data + at) ==
-        MAP_FAILED)
-      break;
+    if (!Move(kept_.back(), data + at)) break;
     kept_.pop_back();
   }
+  used_ += bytes;
   return data;
 }
 
