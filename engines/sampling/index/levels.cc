@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <utility>
 
 #include "index/disk_shard.h"
 #include "index/memory_shard.h"
@@ -48,10 +49,9 @@ bool OverBound(const Levels& levels, const Options& options) {
 }
 
 Status Rebuild::Add(const std::vector<Entry>& run) {
-  if (Status status = MakeRoom(0, run.size()); !status.ok()) return status;
   Runs runs;
   runs.push_back(std::make_unique<MemoryRun>(run));
-  return Place(0, std::move(runs));
+  return Arrive(0, std::move(runs), run.size());
 }
 
 Status Rebuild::KeepBound() {
@@ -63,28 +63,32 @@ Status Rebuild::KeepBound() {
       status = MergeAll(level, RunsOf(levels_[level]), true, &merged);
       levels_[level] = std::move(merged);
     } else {
-      status = PushDown(level);
+      const Level moved = std::exchange(levels_[level], {});
+      status = Arrive(level + 1, RunsOf(moved), EntriesOf(moved));
     }
   }
   return status;
 }
 
-Status Rebuild::MakeRoom(size_t level, size_t entries) {
+Status Rebuild::Arrive(size_t level, Runs newer, size_t entries) {
   if (levels_.size() <= level) levels_.resize(level + 1);
-  const Level& there = levels_[level];
-  // A compaction may leave fewer shards than there were, with as many entries.
-  const bool room =
-      static_cast<double>(EntriesOf(there) + entries) <= CapacityOf(level, options_) &&
-      (options_.layout == Layout::kLeveling || there.size() < options_.scale_factor);
-  return room ? Status::Ok() : PushDown(level);
+  if (HasRoom(level, entries)) return Place(level, std::move(newer));
+  const Level full = std::exchange(levels_[level], {});
+  Runs runs = RunsOf(full);
+  const size_t moved = EntriesOf(full);
+  if (InMemory(level)) {
+    std::move(newer.begin(), newer.end(), std::back_inserter(runs));
+    return Arrive(level + 1, std::move(runs), moved + entries);
+  }
+  if (Status status = Arrive(level + 1, std::move(runs), moved); !status.ok()) return status;
+  return Place(level, std::move(newer));
 }
 
-Status Rebuild::PushDown(size_t level) {
-  Status status = MakeRoom(level + 1, EntriesOf(levels_[level]));
-  if (!status.ok()) return status;
-  const Level moved = std::move(levels_[level]);
-  levels_[level].clear();
-  return Place(level + 1, RunsOf(moved));
+bool Rebuild::HasRoom(size_t level, size_t entries) const {
+  const Level& there = levels_[level];
+  // A compaction may leave fewer shards than there were, with as many entries.
+  return static_cast<double>(EntriesOf(there) + entries) <= CapacityOf(level, options_) &&
+         (options_.layout == Layout::kLeveling || there.size() < options_.scale_factor);
 }
 
 Status Rebuild::Place(size_t level, Runs newer) {
@@ -100,6 +104,10 @@ Status Rebuild::Place(size_t level, Runs newer) {
   return status;
 }
 
+bool Rebuild::InMemory(size_t level) const {
+  return !scratch_ || level < options_.memory_levels;
+}
+
 bool Rebuild::Oldest(size_t level) const {
   return std::all_of(levels_.begin() + static_cast<ptrdiff_t>(level) + 1, levels_.end(),
                      [](const Level& below) { return below.empty(); });
@@ -110,7 +118,7 @@ Status Rebuild::MergeAll(size_t level, Runs runs, bool oldest, Level* merged) {
   for (const auto& run : runs) most += run->size();
   std::shared_ptr<Shard> shard;
   Status status;
-  if (scratch_ && level >= options_.memory_levels) {
+  if (!InMemory(level)) {
     status = MergeToDisk(std::move(runs), oldest, most, &shard);
   } else {
     MemoryShardWriter writer(*options_.kind, options_.filter_false_positives, most, memory_);

@@ -50,11 +50,15 @@ class Rebuild {
   uint64_t written() const { return written_; }  // entries of new shards
 
  private:
-  // The level takes that many entries more, as one run.
-  Status MakeRoom(size_t level, size_t entries);
-  Status PushDown(size_t level);
+  // Places what comes from above, so many entries, the oldest run first. Where there is no room, the level goes down.
+  // In memory, what comes goes along, so that it is written once and not twice. On disk it stays, because
+  // the budget has room for the blocks of one level's files.
+  Status Arrive(size_t level, Runs newer, size_t entries);
+  // For that many entries more, as one run.
+  bool HasRoom(size_t level, size_t entries) const;
   // Places a merge of `newer`, and of what the level's layout merges it with, in the level.
   Status Place(size_t level, Runs newer);
+  bool InMemory(size_t level) const;
   // Whether nothing older lies below the level.
   bool Oldest(size_t level) const;
   // Into one shard, or none, where that level lies.

@@ -105,10 +105,19 @@ template <typename Emit>
 Status Merge(Runs runs, uint64_t time, bool oldest, Emit emit) {
   Heads heads(std::move(runs));
   for (bool wanted = true; wanted && !heads.empty();) {
-    Record pair = heads.Next();  // the one under way; the weight is its live record's
+    Entry entry = heads.Next();
+    heads.Advance();
+    const auto ended = [&] {
+      return heads.empty() || heads.Next().key != entry.key || heads.Next().value != entry.value;
+    };
+    if (entry.deleted_at() == Entry::kNever && ended()) {  // nearly always
+      if (!heads.status().ok()) break;
+      wanted = emit(entry);
+      continue;
+    }
+    Record pair = entry;  // the weight is the live record's
     bool tombstone = false, record = false;
-    do {
-      const Entry& entry = heads.Next();
+    while (true) {
       if (entry.tombstone()) {
         tombstone = tombstone || !record;
         record = false;
@@ -116,8 +125,10 @@ Status Merge(Runs runs, uint64_t time, bool oldest, Emit emit) {
         pair = entry;
         record = true;
       }
+      if (ended()) break;
+      entry = heads.Next();
       heads.Advance();
-    } while (!heads.empty() && heads.Next().key == pair.key && heads.Next().value == pair.value);
+    }
     if (!heads.status().ok()) break;
     if (Seeded(Bug::kTombstoneForgotten)) tombstone = false;
     if (Seeded(Bug::kReinsertHidden) && record) tombstone = false;
