@@ -139,7 +139,7 @@ double Median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// Of rounds, which have as many updates each: large merges fall into some of them alone.
+// Rounds have equally many updates. Large merges fall into some of them only, which a median would leave out.
 double Mean(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
