@@ -215,8 +215,8 @@ int main(int argc, char** argv) {
   }
   std::printf("%" PRIu64 " updates, %.0f %% deletes behind the first tenth\n", settings.records,
               settings.deletes * 100);
-  std::printf("k = %zu, %" PRIu64 " rounds: the mean of updates, the median of draws\n\n", settings.k,
-              settings.rounds);
+  std::printf("k = %zu, %" PRIu64 " rounds: the mean of updates, the median of draws\n\n",
+              settings.k, settings.rounds);
   Print(contenders);
   return 0;
 }

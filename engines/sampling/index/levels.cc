@@ -104,9 +104,7 @@ Status Rebuild::Place(size_t level, Runs newer) {
   return status;
 }
 
-bool Rebuild::InMemory(size_t level) const {
-  return !scratch_ || level < options_.memory_levels;
-}
+bool Rebuild::InMemory(size_t level) const { return !scratch_ || level < options_.memory_levels; }
 
 bool Rebuild::Oldest(size_t level) const {
   return std::all_of(levels_.begin() + static_cast<ptrdiff_t>(level) + 1, levels_.end(),
