@@ -19,14 +19,18 @@ struct Flusher::Batch {
   uint64_t bytes = 0;
 };
 
+// A chunk and those in its place: what it has, and what a stage has beyond it.
+struct Flusher::Adoption {
+  Chunk* chunk = nullptr;
+  std::vector<std::unique_ptr<Chunk>> pieces;
+};
+
 struct Flusher::Flushing {
   std::unique_ptr<SegmentWriter> segment;
   Edit edit;
   std::vector<ExtentRef> extents;
-  // Chunks that get one run more, and what takes the place of others.
-  std::vector<std::pair<Chunk*, std::unique_ptr<const Funk>>> appended;
-  std::vector<Chunk*> removed;
-  std::vector<std::unique_ptr<Chunk>> added;
+  std::vector<std::pair<Chunk*, std::unique_ptr<const Funk>>> appended;  // get one run more
+  std::vector<Adoption> adopted;
 };
 
 std::shared_ptr<Stage> Flusher::OldestSealed() const {
@@ -97,10 +101,9 @@ Status Flusher::Flush(const std::shared_ptr<Stage>& stage) {
   for (auto& [chunk, funk] : flushing.appended) {
     state_.slots.RetireObject(chunk->Exchange(std::move(funk)));
   }
-  std::vector<Chunk*> added;
-  added.reserve(flushing.added.size());
-  for (auto& chunk : flushing.added) added.push_back(chunk.release());
-  editor_.Replace(flushing.removed, added);
+  std::vector<Chunk*> removed, added;
+  for (Adoption& adoption : flushing.adopted) InstallOne(&adoption, &removed, &added);
+  editor_.Replace(removed, added);
   RefreshRows(*stage);
   DropStage(stage);
   state_.counters.Add(Count::kFlushes);
@@ -147,15 +150,16 @@ Status Flusher::AdoptBatch(Batch* batch, Flushing* flushing) {
   Chunk& chunk = *batch->chunk;
   Edit& edit = flushing->edit;
   std::string min_key = chunk.min_key;
+  Adoption& adoption = flushing->adopted.emplace_back();
+  adoption.chunk = &chunk;
   const auto add_chunk = [&](std::string max_key, std::unique_ptr<const Funk> funk) {
-    flushing->added.push_back(editor_.NewChunk(min_key, max_key, std::move(funk)));
-    flushing->added.back()->unsettled.store(true);
-    const Chunk& added = *flushing->added.back();
+    adoption.pieces.push_back(editor_.NewChunk(min_key, max_key, std::move(funk)));
+    adoption.pieces.back()->unsettled.store(true);
+    const Chunk& added = *adoption.pieces.back();
     edit.add_chunks.push_back(ChunkEditor::RecordOf(added.id, added.min_key, added.funk()));
     min_key = std::move(max_key);
   };
   edit.remove_chunks.push_back(chunk.min_key);
-  flushing->removed.push_back(&chunk);
   if (!chunk.funk().empty()) {
     add_chunk(std::string(batch->entries.front().key), std::make_unique<Funk>(chunk.funk()));
   }
@@ -184,6 +188,18 @@ Status Flusher::AdoptBatch(Batch* batch, Flushing* flushing) {
   state_.counters.Add(Count::kAdoptions);
   *batch = {};
   return Status::Ok();
+}
+
+// What was read in memory, recent rows above all, stays there: nothing is read from disk again.
+void Flusher::InstallOne(Adoption* adoption, std::vector<Chunk*>* removed,
+                         std::vector<Chunk*>* added) {
+  std::vector<Chunk*> pieces;
+  pieces.reserve(adoption->pieces.size());
+  for (auto& piece : adoption->pieces) pieces.push_back(piece.release());
+  munks_.Divide(*adoption->chunk, pieces);
+  ChunkEditor::InheritHeat({adoption->chunk}, pieces);
+  removed->push_back(adoption->chunk);
+  added->insert(added->end(), pieces.begin(), pieces.end());
 }
 
 // The newest version of each key leaves the stage: cached rows of these keys follow.

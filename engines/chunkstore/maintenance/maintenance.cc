@@ -42,7 +42,7 @@ Maintenance::Maintenance(State* state, Writer* writer)
       munks_(state, &policy_, [this] { return stopped(); }),
       budget_(state, &policy_, &munks_),
       warmer_(state, &policy_),
-      flusher_(state, &policy_, &editor_),
+      flusher_(state, &policy_, &editor_, &munks_),
       reorganiser_(state, &policy_, &editor_, &munks_),
       scans_since_ns_(kvdyno::NowNs()) {}
 

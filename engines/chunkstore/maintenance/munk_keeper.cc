@@ -152,6 +152,15 @@ std::vector<Munk*> MunkKeeper::Succeed(
   return munks;
 }
 
+void MunkKeeper::Divide(const Chunk& chunk, const std::vector<Chunk*>& pieces) {
+  if (chunk.munk() == nullptr) return;
+  std::vector<std::pair<std::string, std::string>> ranges;
+  ranges.reserve(pieces.size());
+  for (const Chunk* piece : pieces) ranges.emplace_back(piece->min_key, piece->max_key);
+  const std::vector<Munk*> munks = Succeed(chunk.munk(), ranges);
+  for (size_t i = 0; i < pieces.size(); ++i) pieces[i]->Exchange(munks[i]);
+}
+
 void MunkKeeper::Rebalance(Chunk* chunk) {
   const std::vector<Munk*> next = Succeed(chunk->munk(), {{chunk->min_key, chunk->max_key}});
   state_.slots.RetireObject(chunk->Exchange(next.front()));

@@ -37,9 +37,8 @@ class MunkKeeper {
   // The same, then loads the hottest chunks: any that was read while there is room, and one that is
   // much hotter in the place of others. True when it loaded some.
   bool Keep();
-  // New munks over these ranges, filled from the old one and following it from now on.
-  std::vector<Munk*> Succeed(Munk* old,
-                             const std::vector<std::pair<std::string, std::string>>& ranges);
+  // Pieces of a chunk's range, not in the map yet, take over its munk if it has one.
+  void Divide(const Chunk& chunk, const std::vector<Chunk*>& pieces);
 
   uint64_t memory() const;  // that munks take now; bytes() counts what they may grow to
   void HeapWasTrimmed() { untrimmed_ = 0; }
@@ -70,6 +69,9 @@ class MunkKeeper {
   void FreeRetired();
   void HandDown(const Munk& munk);
   void Rebalance(Chunk* chunk);
+  // New munks over these ranges, filled from the old one and following it from now on.
+  std::vector<Munk*> Succeed(Munk* old,
+                             const std::vector<std::pair<std::string, std::string>>& ranges);
   // Versions that a munk must be able to answer at: live snapshots, and the borders between stages,
   // at which a munk may be written out.
   std::vector<Version> Versions(Version* now);

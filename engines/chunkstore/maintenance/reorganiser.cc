@@ -171,26 +171,17 @@ void Reorganiser::InstallOne(Prepared* done, const std::vector<uint64_t>& ids,
     state_.slots.RetireObject(chunks[0]->Exchange(std::move(funks[0])));
     return;
   }
-  std::vector<Munk*> munks;
-  if (chunks.size() == 1 && chunks[0]->munk() != nullptr) {
-    std::vector<std::pair<std::string, std::string>> ranges;
-    ranges.reserve(done->pieces.size());
-    for (const Piece& piece : done->pieces) ranges.emplace_back(piece.min_key, piece.max_key);
-    munks = munks_.Succeed(chunks[0]->munk(), ranges);
-  }
-  const auto first = static_cast<ptrdiff_t>(added->size());
+  std::vector<Chunk*> successors;
   for (size_t i = 0; i < funks.size(); ++i) {
     const Piece& piece = done->pieces[i];
     auto chunk = std::make_unique<Chunk>(ids[i], piece.min_key, piece.max_key, std::move(funks[i]));
-    if (i < munks.size()) {
-      chunk->Exchange(munks[i]);
-    } else {
-      chunk->unsettled.store(true);
-    }
-    added->push_back(chunk.release());
+    chunk->unsettled.store(true);
+    successors.push_back(chunk.release());
   }
-  ChunkEditor::InheritHeat(chunks, {added->begin() + first, added->end()});
+  if (chunks.size() == 1) munks_.Divide(*chunks[0], successors);
+  ChunkEditor::InheritHeat(chunks, successors);
   removed->insert(removed->end(), chunks.begin(), chunks.end());
+  added->insert(added->end(), successors.begin(), successors.end());
 }
 
 }  // namespace chunkstore

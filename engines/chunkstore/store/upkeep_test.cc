@@ -105,6 +105,29 @@ TEST_F(UpkeepTest, AFlushReplacesAChunkThatIsDue) {
   ExpectAll();
 }
 
+// Rows are appended to a chunk that is read: no flush takes it, or them, out of memory.
+TEST_F(UpkeepTest, AppendedRowsStayInMemory) {
+  Open();
+  PutMany(0, 50, 100);
+  for (int round = 0; round < 30 && Stat("munks") < Stat("chunks"); ++round) {
+    for (const auto& [key, value] : rows_) ASSERT_EQ(Get(key), value);
+    ASSERT_TRUE(IsOk(store_->Flush()));
+  }
+  ASSERT_EQ(Stat("munks"), 1);
+  const double loads = Stat("munk_loads");
+  PutMany(50, 450, 100);
+  ASSERT_TRUE(IsOk(store_->Flush()));
+  EXPECT_EQ(Stat("adoptions"), 1);
+  EXPECT_GT(Stat("chunks"), 2);
+  EXPECT_EQ(Stat("munks"), Stat("chunks"));
+  EXPECT_EQ(Stat("munk_loads"), loads);
+  const double reads = Stat("read_calls");
+  ExpectAll();
+  EXPECT_EQ(Stat("read_calls"), reads);
+  Reopen();
+  ExpectAll();
+}
+
 TEST_F(UpkeepTest, DeletesShrinkTheStore) {
   Open();
   Shuffled(4000, 100, 3);
