@@ -35,6 +35,7 @@ inline constexpr double kHeatHalvedSeconds = 0.9;
 inline constexpr double kHeatSeconds = 1.5 * kHeatHalvedSeconds;
 struct Heat {
   std::atomic<uint32_t> reads{0};
+  std::atomic<uint32_t> old_reads{0};  // what the last halving left of them
   std::atomic<uint32_t> scans{0};
   std::atomic<uint32_t> log_reads{0};  // of the disk, by scans, for the chunk's log
 };

@@ -264,6 +264,7 @@ void BudgetKeeper::FadeHeat() {
   };
   for (const Chunk* chunk : state_.map().chunks()) {
     halve(&chunk->heat.reads);
+    chunk->heat.old_reads = chunk->heat.reads.load(std::memory_order_relaxed);
     halve(&chunk->heat.scans);
     halve(&chunk->heat.log_reads);
   }

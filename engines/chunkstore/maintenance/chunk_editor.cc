@@ -64,14 +64,18 @@ void ChunkEditor::ObsoleteRuns(const Funk& funk) {
 
 void ChunkEditor::InheritHeat(const std::vector<Chunk*>& from, const std::vector<Chunk*>& to) {
   uint32_t reads = 0;
+  uint32_t old_reads = 0;
   uint32_t scans = 0;
   for (const Chunk* chunk : from) {
     reads += chunk->heat.reads.load(std::memory_order_relaxed);
+    old_reads += chunk->heat.old_reads.load(std::memory_order_relaxed);
     scans += chunk->heat.scans.load(std::memory_order_relaxed);
   }
   // Pieces have similar lengths. A scan goes through all of them.
+  const auto pieces = static_cast<uint32_t>(to.size());
   for (const Chunk* chunk : to) {
-    chunk->heat.reads.store(reads / static_cast<uint32_t>(to.size()), std::memory_order_relaxed);
+    chunk->heat.reads.store(reads / pieces, std::memory_order_relaxed);
+    chunk->heat.old_reads.store(old_reads / pieces, std::memory_order_relaxed);
     chunk->heat.scans.store(scans, std::memory_order_relaxed);
   }
 }

@@ -17,7 +17,7 @@ namespace {
 
 constexpr uint32_t kWarm = 8;  // reads since the last halvings that are worth displacing another
 constexpr uint64_t kLoadBytes = uint64_t{16} << 20;  // a round, so that no flush waits for long
-constexpr uint64_t kFewGets = 16;  // of a chunk, lately: what so few show is chance
+constexpr uint64_t kFewGets = 8;  // of a chunk: what so few show is chance
 constexpr double kSpread = 0.33;   // of the misses that chunks read alike would have
 constexpr double kBetter = 2;      // how much hotter a newcomer must be than what it displaces
 // What writes may add to a munk's settled bytes before it is rebalanced: a rebalance copies it all.
@@ -211,19 +211,24 @@ bool MunkKeeper::ReadsAreSpread(uint64_t bytes) const {
     uint64_t bytes, gets;
   };
   std::vector<Use> uses;
+  // Since the last halving: before, there may have been less data, all in memory, and far more gets.
   uint64_t gets = 0;
+  uint64_t reads = 0;
   uint64_t scans = 0;
   uint64_t data = 0;
   for (const Chunk* chunk : state_.map().chunks()) {
-    const uint64_t reads = chunk->heat.reads.load(std::memory_order_relaxed);
+    const uint64_t heat = chunk->heat.reads.load(std::memory_order_relaxed);
+    const uint64_t old = chunk->heat.old_reads.load(std::memory_order_relaxed);
+    const uint64_t recent = heat - std::min(heat, old);
     const uint64_t size = BytesOf(*chunk);
-    uses.push_back({static_cast<double>(reads) / static_cast<double>(std::max<uint64_t>(size, 1)),
-                    size, reads});
-    gets += reads;
+    uses.push_back({static_cast<double>(recent) / static_cast<double>(std::max<uint64_t>(size, 1)),
+                    size, recent});
+    gets += recent;
+    reads += heat;
     scans += chunk->heat.scans.load(std::memory_order_relaxed);
     data += size;
   }
-  if (gets < kFewGets * uses.size() || scans > gets) return false;
+  if (gets < kFewGets * uses.size() || scans > reads) return false;
   std::sort(uses.begin(), uses.end(), [](const Use& a, const Use& b) { return a.heat > b.heat; });
   uint64_t held = 0;
   uint64_t answered = 0;
