@@ -113,40 +113,60 @@ Status Flusher::Flush(const std::shared_ptr<Stage>& stage) {
 
 Status Flusher::WriteBatch(Batch* batch, Flushing* flushing) {
   if (batch->entries.empty()) return Status::Ok();
-  if (Adoptable(*batch)) return AdoptBatch(batch, flushing);
-  SortedRunBuilder builder(flushing->segment.get(), state_.log_form());
-  for (const Entry& entry : batch->entries) {
-    if (const Status status = builder.Add(entry); !status.ok()) return status;
-  }
+  const size_t adopted = Adoptable(*batch);
+  if (adopted < batch->entries.size()) return AdoptBatch(batch, adopted, flushing);
   SortedRunSummary summary;
-  if (const Status status = builder.Finish(&summary); !status.ok()) return status;
-
+  if (Status status = WriteRun(*batch, adopted, flushing, &summary); !status.ok()) return status;
   const Funk& old = batch->chunk->funk();
   auto funk = std::make_unique<Funk>();
   funk->table = old.table;
   funk->log = old.log->With(summary);
   flushing->edit.append_log.emplace_back(batch->chunk->min_key, summary.extent);
-  flushing->extents.push_back(summary.extent);
   flushing->appended.emplace_back(batch->chunk, std::move(funk));
-  state_.counters.Add(Count::kFlushBytes, summary.extent.length);
   *batch = {};
   return Status::Ok();
 }
 
-// Sorted-run adoption: entries beyond everything that the chunk has, and enough of them, become
-// tables of chunks of their own at once, written once. So a sequential load writes everything once.
-bool Flusher::Adoptable(const Batch& batch) const {
-  if (batch.bytes < state_.options.chunk_size / 2) return false;
-  const Funk& funk = batch.chunk->funk();
-  const std::string_view first = batch.entries.front().key;
-  const SortedRunIndex* index = nullptr;
-  if (funk.table != nullptr && !(funk.table->Index(&index).ok() && index->last_key() < first)) {
-    return false;
+// The entries before `end`, for a log.
+Status Flusher::WriteRun(const Batch& batch, size_t end, Flushing* flushing,
+                         SortedRunSummary* summary) {
+  SortedRunBuilder builder(flushing->segment.get(), state_.log_form());
+  for (size_t i = 0; i < end; ++i) {
+    if (const Status status = builder.Add(batch.entries[i]); !status.ok()) return status;
   }
-  return funk.log->EndsBefore(first);
+  if (const Status status = builder.Finish(summary); !status.ok()) return status;
+  flushing->extents.push_back(summary->extent);
+  state_.counters.Add(Count::kFlushBytes, summary->extent.length);
+  return Status::Ok();
 }
 
-Status Flusher::AdoptBatch(Batch* batch, Flushing* flushing) {
+// Sorted-run adoption: entries beyond everything that the chunk has, and enough of them, become
+// tables of chunks of their own at once, written once. So a sequential load writes everything once,
+// but for what a writer brings that is behind the others. Returns where such entries begin: at the
+// end if there are none.
+size_t Flusher::Adoptable(const Batch& batch) const {
+  const uint64_t enough = state_.options.chunk_size / 2;
+  const std::vector<Entry>& entries = batch.entries;
+  if (batch.bytes < enough) return entries.size();
+  const Funk& funk = batch.chunk->funk();
+  const SortedRunIndex* index = nullptr;
+  if (funk.table != nullptr && !funk.table->Index(&index).ok()) return entries.size();
+  const auto covered = [&](const Entry& entry) {
+    return (index != nullptr && entry.key <= index->last_key()) || !funk.log->EndsBefore(entry.key);
+  };
+  if (covered(entries.back())) return entries.size();
+  const auto first = covered(entries.front())
+                         ? std::partition_point(entries.begin(), entries.end(), covered)
+                         : entries.begin();
+  uint64_t bytes = 0;
+  for (auto entry = first; entry != entries.end() && bytes < enough; ++entry) {
+    bytes += entry->key.size() + entry->value.size();
+  }
+  return bytes < enough ? entries.size() : static_cast<size_t>(first - entries.begin());
+}
+
+// The entries before `from` go to the chunk's log.
+Status Flusher::AdoptBatch(Batch* batch, size_t from, Flushing* flushing) {
   Chunk& chunk = *batch->chunk;
   Edit& edit = flushing->edit;
   std::string min_key = chunk.min_key;
@@ -160,13 +180,22 @@ Status Flusher::AdoptBatch(Batch* batch, Flushing* flushing) {
     min_key = std::move(max_key);
   };
   edit.remove_chunks.push_back(chunk.min_key);
+  uint64_t left = batch->bytes;
   if (!chunk.funk().empty()) {
-    add_chunk(std::string(batch->entries.front().key), std::make_unique<Funk>(chunk.funk()));
+    auto funk = std::make_unique<Funk>(chunk.funk());
+    if (from > 0) {
+      SortedRunSummary run;
+      if (Status status = WriteRun(*batch, from, flushing, &run); !status.ok()) return status;
+      funk->log = funk->log->With(run);
+      for (size_t i = 0; i < from; ++i) {
+        left -= batch->entries[i].key.size() + batch->entries[i].value.size();
+      }
+    }
+    add_chunk(std::string(batch->entries[from].key), std::move(funk));
   }
 
-  const uint64_t piece_bytes = policy_.PieceBytes(batch->bytes);
-  uint64_t left = batch->bytes;
-  for (size_t i = 0; i < batch->entries.size();) {
+  const uint64_t piece_bytes = policy_.PieceBytes(left);
+  for (size_t i = from; i < batch->entries.size();) {
     SortedRunBuilder builder(flushing->segment.get(), state_.table_form());
     // Versions of one key stay together, and a remainder that is too small for a piece goes along.
     const bool last = left < piece_bytes + piece_bytes / 2;

@@ -26,8 +26,9 @@ class Flusher {
   struct Adoption;
   struct Flushing;
   Status WriteBatch(Batch* batch, Flushing* flushing);
-  Status AdoptBatch(Batch* batch, Flushing* flushing);
-  bool Adoptable(const Batch& batch) const;
+  Status WriteRun(const Batch& batch, size_t end, Flushing* flushing, SortedRunSummary* summary);
+  Status AdoptBatch(Batch* batch, size_t from, Flushing* flushing);
+  size_t Adoptable(const Batch& batch) const;
   void InstallOne(Adoption* adoption, std::vector<Chunk*>* removed, std::vector<Chunk*>* added);
   void RefreshRows(const Stage& stage);
   void DropStage(const std::shared_ptr<Stage>& stage);

@@ -86,6 +86,26 @@ TEST_F(UpkeepTest, ASequentialLoadIsWrittenOnce) {
   ExpectAll();
 }
 
+// Two writers take turns, and one is always a bit ahead: what the other brings is behind what was
+// adopted already.
+TEST_F(UpkeepTest, ASequentialLoadByTwoWritersIsWrittenOnce) {
+  constexpr int kKeys = 5000, kAhead = 30;
+  Open();
+  for (int i = 0; i < kKeys / 2 + kAhead; ++i) {
+    if (i < kKeys / 2) Put(KeyOf(2 * i), std::string(100, 'a'));
+    if (i >= kAhead) Put(KeyOf(2 * (i - kAhead) + 1), std::string(100, 'b'));
+  }
+  ASSERT_TRUE(IsOk(store_->Flush()));
+  EXPECT_GT(Stat("adoption_bytes"), 0.8 * kKeys * (9 + 100));
+  EXPECT_GT(Stat("flush_bytes"), 0);
+  EXPECT_LT(Stat("flush_bytes"), 0.3 * kKeys * (9 + 100));
+  ExpectAll();
+  Reopen();
+  ExpectAll();
+  ASSERT_TRUE(IsOk(store_->Compact()));
+  ExpectAll();
+}
+
 // What is due is chosen before the flush, which may replace the chunk.
 TEST_F(UpkeepTest, AFlushReplacesAChunkThatIsDue) {
   options_.log_limit = options_.munk_log_limit = uint64_t{1} << 30;
