@@ -46,7 +46,8 @@ def _summed(frame: pd.DataFrame, terms: Sequence[str]) -> pd.DataFrame:
     twice.
     """
     values = frame[frame["metric"].isin(terms)]
-    weights = values["metric"].map({term: terms.count(term) for term in terms})
+    counts = {term: terms.count(term) for term in terms}
+    weights = values["metric"].map(counts).astype("float64")  # without rows it would be text
     groups = values.assign(value=values["value"] * weights).groupby(["run_id", "phase"], sort=False)
     whole = groups["metric"].transform("nunique") == len(set(terms))
     summed = groups["value"].transform("sum")

@@ -32,6 +32,12 @@ def test_a_share_is_found_in_each_run_and_phase() -> None:
     assert derived(frame(*WHOLE, *other)) == {("r", "run"): (0.8, "ratio"), ("s", "run"): (0.25, "ratio")}
 
 
+def test_without_runs_there_is_nothing() -> None:
+    nothing = frame(*WHOLE).iloc[:0]
+    for metric in (SHARE, DerivedMetric(id="all", sum=("munk", "disk"))):
+        assert with_derived(nothing, [metric]).empty
+
+
 def test_a_sum_keeps_the_unit_of_its_terms() -> None:
     assert derived(frame(*WHOLE), DerivedMetric(id="all", sum=("munk", "disk"))) == {
         ("r", "run"): (8.0, "op")
