@@ -53,6 +53,7 @@ _RECOVERY = (
 )
 # A component that times its gets has this counter since the store was opened, and of each phase the others.
 _COMPONENT_COUNTER = "_get_p50_us"
+_COMPONENT_PREFIX = "component."
 _COMPONENT = ("timed", "p50_us", "p95_us", "p99_us")
 _DEBTS = ("debt", "debt.begin", "debt.change")
 _STALL_MICROS, _STALL_PER_WRITE = "stall_micros", "stall.per_write"
@@ -64,7 +65,8 @@ _SECONDS = "seconds"
 class Metrics:
     """Metrics by where they can be read: of phases and spans, of histograms, in the series.
 
-    With `more_counters` there may be further counters, whose names are not known.
+    With `more_counters` there may be further counters, and components that are timed, whose names are not
+    known.
     """
 
     phases: tuple[str, ...]
@@ -80,7 +82,8 @@ class Metrics:
 
     def has(self, metric: str, *, table: str) -> bool:
         """Whether a run may have the metric. Figures of histograms may add ".latency" to its name."""
-        if self.more_counters and metric.startswith(COUNTER_PREFIX) and table != "percentiles":
+        of_counters = (COUNTER_PREFIX, _COMPONENT_PREFIX)
+        if self.more_counters and metric.startswith(of_counters) and table != "percentiles":
             return True
         return metric in self.of(table) or (
             table == "percentiles" and metric.removesuffix(".latency") in self.histograms
@@ -139,7 +142,7 @@ def _ycsb(engine: Engine, operations: Sequence[str]) -> Metrics:
     debts = _DEBTS if SETTLE in engine.description.phases else ()
     recovery = _RECOVERY if engine.description.property(REOPEN_FROM) else ()
     timed = [
-        f"component.{name.removesuffix(_COMPONENT_COUNTER)}"
+        _COMPONENT_PREFIX + name.removesuffix(_COMPONENT_COUNTER)
         for name in engine.counters or ()
         if name.endswith(_COMPONENT_COUNTER)
     ]

@@ -44,9 +44,9 @@ def find_recorded(
     """The records of an experiment: of the builds that are here, or of those that a sweep measured.
 
     `builds_of` names that sweep; without it, the latest that `runner` ran, with most of the engines, is taken
-    where engines are not built here, and with `other_builds` also where only other builds have records.
-    Else raises StoreError there, and names their sweeps; UsageError for an unknown sweep; what `make_plan`
-    raises where nothing is recorded.
+    where engines are not built here, and with `other_builds` also where other builds have more records.
+    Else raises StoreError where only other builds have records, and names their sweeps; UsageError for an
+    unknown sweep; what `make_plan` raises where nothing is recorded.
     """
     if builds_of is not None:
         return _noted(_of(project, request, _named(project, request, builds_of), uncapped=uncapped))
@@ -58,10 +58,13 @@ def find_recorded(
             raise lack
         return _of_others(others, "engines are not built here")
     records = stored(project, whole, uncapped=uncapped)
-    if not records and (others := _others(project, request, runner=runner, uncapped=uncapped)):
-        if not other_builds:
+    if not other_builds:
+        if not records and (others := _others(project, request, runner=runner, uncapped=uncapped)):
             raise _of_other_builds(project, request, others)
-        return _of_others(others, "the builds that are here have no records")
+    elif len(records) < len(whole.runs):
+        others = _others(project, request, runner=runner, uncapped=uncapped)
+        if fuller := [each for each in others if len(each[1].records) > len(records)]:
+            return _of_others(fuller, f"the builds that are here have {len(records)} of {len(whole.runs)} runs")
     return _noted(Recorded(whole, records, request.partial))
 
 
@@ -100,7 +103,7 @@ def _others(
         seen.append(sweep.builds)
         try:
             found = _of(project, request, sweep, uncapped=uncapped)
-        except EngineError:  # what is asked for was not in it
+        except (EngineError, SpecError):  # what is asked for was not in it
             continue
         if found.records:
             others.append((sweep, found))

@@ -110,6 +110,24 @@ def test_the_builds_that_are_here_come_first(elsewhere: Checkout) -> None:
     assert (answer.status, answer.json["reused"]) == (0, 1), answer.err
 
 
+def test_a_paper_takes_the_builds_with_most_records(elsewhere: Checkout) -> None:
+    folder = elsewhere.root / "paper" / "trial"
+    folder.mkdir()
+    (folder / "paper.yaml").write_text(
+        "{schema_version: kvdyno.paper/1, title: Trial, reproduces: a trial, abstract: abstract.tex.j2,\n"
+        "sections: [{title: Results, experiments: [tiny]}]}\n"
+    )
+    (folder / "abstract.tex.j2").write_text(r'\VAR{value("tiny", engine="memory", workload="a")}')
+    sweep = the_sweep(elsewhere)
+    rebuild(elsewhere)
+    part = ("--only", "memory.c.*", "--repeat", "1")
+    assert elsewhere.kvdyno("run", "tiny", "--uncapped", *part).status == 0
+    answer = elsewhere.kvdyno("paper", "trial", "--uncapped", "--tex-only")
+    assert answer.status == 0, answer.err
+    text = (elsewhere.root / "results/papers/trial-quick/paper.tex").read_text()
+    assert f"the builds that are here have 1 of 8 runs: the builds are those of sweep {sweep}" in text
+
+
 def test_a_sweep_of_some_engines_makes_a_partial_report(checkout: Checkout) -> None:
     run = ("run", "tiny", "--uncapped", "--engines", "memory", "--only", "workload=c", "--repeat", "1")
     assert checkout.kvdyno(*run).status == 0

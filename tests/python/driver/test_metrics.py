@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -60,3 +61,13 @@ def test_every_metric_is_listed_and_every_listed_one_is_reported(binary: Path, t
     assert {name for name in listed.phases if not name.startswith(_MAYBE)} - reported == set()
     assert set(left.outcome["series"]["columns"]) - set(listed.series) == set()
     assert {tag.partition(".")[2] for tag in left.histograms()} - set(listed.histograms) == set()
+
+
+@pytest.mark.parametrize("binary", DRIVERS[:1], ids=lambda path: path.name)
+def test_of_counters_that_are_not_known_components_may_be_timed(binary: Path) -> None:
+    engine = local_engine(binary, adapters=PROJECT.adapters)
+    offer = metrics_of(replace(engine, counters=None))
+    assert offer is not None
+    assert offer.has("component.log.p50_us", table="estimates")
+    assert offer.has("engine.log_gets", table="estimates")
+    assert not offer.has("component.log.p50_us", table="percentiles")
