@@ -17,9 +17,9 @@ namespace {
 
 constexpr uint32_t kWarm = 8;  // reads since the last halvings that are worth displacing another
 constexpr uint64_t kLoadBytes = uint64_t{16} << 20;  // a round, so that no flush waits for long
-constexpr uint64_t kFewGets = 8;  // of a chunk: what so few show is chance
-constexpr double kSpread = 0.33;   // of the misses that chunks read alike would have
-constexpr double kBetter = 2;      // how much hotter a newcomer must be than what it displaces
+constexpr uint64_t kFewGets = 8;                     // of a chunk: what so few show is chance
+constexpr double kSpread = 0.33;  // of the misses that chunks read alike would have
+constexpr double kBetter = 2;     // how much hotter a newcomer must be than what it displaces
 // What writes may add to a munk's settled bytes before it is rebalanced: a rebalance copies it all.
 constexpr double kLeastGrowth = 0.125;
 constexpr double kMostGrowth = 0.5;

@@ -64,7 +64,9 @@ def find_recorded(
     elif len(records) < len(whole.runs):
         others = _others(project, request, runner=runner, uncapped=uncapped)
         if fuller := [each for each in others if len(each[1].records) > len(records)]:
-            return _of_others(fuller, f"the builds that are here have {len(records)} of {len(whole.runs)} runs")
+            return _of_others(
+                fuller, f"the builds that are here have {len(records)} of {len(whole.runs)} runs"
+            )
     return _noted(Recorded(whole, records, request.partial))
 
 
