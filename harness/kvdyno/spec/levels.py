@@ -62,7 +62,7 @@ def check_ages(
     settle, has young data only.
     """
     oldest = max((float(value) for value in grid.get(AGE, (age,))), default=0.0)
-    if not oldest or all(which_only_load(grid, project=project)):
+    if not oldest or not _starts_from_data(grid, project=project):
         return
     for label, engine in engines.items():
         why = _cannot_age(engine)
@@ -82,14 +82,14 @@ def _cannot_age(engine: Engine) -> str | None:
     return None if SETTLE in engine.description.phases else "cannot settle, so that aged data were half-done"
 
 
-def which_only_load(grid: Grid, *, project: Project) -> list[bool]:
-    """Whether each workload of the grid measures nothing but its load; none where one cannot be read."""
+def _starts_from_data(grid: Grid, *, project: Project) -> bool:
+    """Whether a workload of the grid measures anything but its load."""
     paths = [project.workloads / f"{name}.properties" for name in grid.get(WORKLOAD, ())]
     try:
-        flags = [read_properties(path).get(RUNS_OPERATIONS) for path in paths]
+        said = [read_properties(path).get(RUNS_OPERATIONS) for path in paths]
     except SpecError:  # has its own mistake
-        return []
-    return [flag is not None and flag.text == "false" for flag in flags]
+        return False
+    return any(flag is None or flag.text != "false" for flag in said)
 
 
 def _age_place(form: ExperimentForm, *, profile: str) -> Place | None:

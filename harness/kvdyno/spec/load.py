@@ -31,7 +31,7 @@ from .check import (
 )
 from .form import ExperimentForm
 from .kinds import figure_kinds
-from .levels import check_ages, check_levels, number_twins, which_only_load
+from .levels import check_ages, check_levels, number_twins
 from .profiles import profile_of, read_profiles, settle_settings
 from .published import read_published
 
@@ -315,15 +315,12 @@ def _words(
             values.setdefault(axis, {}).update(dict.fromkeys(its_values))
     if not all(each.engine for each in engines):
         values |= {axis: {} for axis in form.grid if axis not in values}
-    grid = {axis: tuple(its_values) for axis, its_values in values.items()}
-    loads = which_only_load(grid, project=project)
     return Words(
         labels=tuple(each.choice.label for each in engines),
         engines=tuple(each.engine for each in engines if each.engine),
         presets=tuple(dict.fromkeys(each.choice.preset for each in engines)),
-        grid=grid,
+        grid={axis: tuple(its_values) for axis, its_values in values.items()},
         kinds=figure_kinds(project.root / "plots"),
         derived=tuple(metric.id for metric in form.metrics),
         documents=read_published(project),
-        only_loads=bool(loads) and all(loads),
     )
