@@ -166,12 +166,17 @@ class SearchBench:
             engine=self.asked.engine,
             preset=self.asked.preset,
             candidates=candidates,
-            workloads=(*self.asked.workloads, *beside),
+            spans={value: self._span(value) for value in (*self.asked.workloads, *beside)},
             axis=self.asked.axis,
             shared=shared,
             twin=twin,
             rivals=self.rivals if confirming else {},
         )
+
+    def _span(self, value: str) -> str:
+        """What a value of the axis is judged by. An unknown workload is a mistake of the plan."""
+        spans = spec.spans_of({self.asked.axis: (value,)}, project=self.project)
+        return next(iter(spans), "run")
 
     def planned(self, name: str, document: Mapping[str, Any], *, repeat: int | None = None) -> Plan:
         """The experiment's plan, after it was written beside the report."""

@@ -17,6 +17,7 @@ from .profiles import load_profiles
 from .published import read_published
 from .space import load_space
 from .studies import list_studies, load_study
+from .workloads import spans_of
 
 __all__ = [
     "ExperimentSummary",
@@ -37,5 +38,6 @@ __all__ = [
     "read_origin",
     "read_paper",
     "read_published",
+    "spans_of",
     "suite_engine",
 ]

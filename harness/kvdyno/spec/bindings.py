@@ -38,7 +38,8 @@ class Words:
     """What figures, tables and claims may name: labels of engines, the grid in all profiles, kinds.
 
     `engines` are those of the labels that are built; an axis that none of them knows has no values. `derived`
-    are the experiment's own metrics, `documents` what published numbers and claims are taken from.
+    are the experiment's own metrics, `documents` what published numbers and claims are taken from. `only_loads`:
+    no workload measures anything but its load.
     """
 
     labels: tuple[str, ...]
@@ -48,6 +49,7 @@ class Words:
     kinds: Mapping[str, FigureKind]
     derived: tuple[str, ...] = ()
     documents: Mapping[str, PublishedDocument] = field(default_factory=dict)
+    only_loads: bool = False
 
     def values(self, axis: str) -> tuple[AxisValue, ...]:
         """What the axis can be, in any profile."""
@@ -294,6 +296,10 @@ class _Checker:
     def _phase(self, phase: str, place: Place) -> None:
         if phase not in self._words.phases:
             self._mistakes.add(place, unknown("phase", phase, self._words.phases))
+        elif phase == "run" and self._words.only_loads:
+            self._mistakes.add(
+                place, "expected phase: build, because every workload of the grid only loads; found run"
+            )
 
     def _phase_and_filter(self, spec: SpecT, place: Place) -> SpecT:
         self._phase(spec.phase, (*place, "phase"))

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from kvdyno.errors import SpecError
-from kvdyno.model.axes import AGE, RECORDS, RUNS_OPERATIONS, SETTLE, VOLUME, WORKLOAD
+from kvdyno.model.axes import AGE, RECORDS, SETTLE, VOLUME
 from kvdyno.model.document import Mistakes, Place
 from kvdyno.model.engine import Engine
 from kvdyno.model.experiment import AxisValue, EngineChoice
 from kvdyno.model.options import value_text
 from kvdyno.model.project import Project
-from kvdyno.model.properties import read_properties
 from kvdyno.model.words import unknown
 
 from .form import ExperimentForm, SettingsForm
 from .profiles import Settings
+from .workloads import RUN, spans_of
 
 Grid = Mapping[str, tuple[AxisValue, ...]]
 
@@ -62,7 +61,7 @@ def check_ages(
     settle, has young data only.
     """
     oldest = max((float(value) for value in grid.get(AGE, (age,))), default=0.0)
-    if not oldest or not _starts_from_data(grid, project=project):
+    if not oldest or RUN not in spans_of(grid, project=project):
         return
     for label, engine in engines.items():
         why = _cannot_age(engine)
@@ -80,16 +79,6 @@ def _cannot_age(engine: Engine) -> str | None:
     if engine.description.property(AGE) is None:
         return "has a driver that cannot age data"
     return None if SETTLE in engine.description.phases else "cannot settle, so that aged data were half-done"
-
-
-def _starts_from_data(grid: Grid, *, project: Project) -> bool:
-    """Whether a workload of the grid measures anything but its load."""
-    paths = [project.workloads / f"{name}.properties" for name in grid.get(WORKLOAD, ())]
-    try:
-        said = [read_properties(path).get(RUNS_OPERATIONS) for path in paths]
-    except SpecError:  # has its own mistake
-        return False
-    return any(flag is None or flag.text != "false" for flag in said)
 
 
 def _age_place(form: ExperimentForm, *, profile: str) -> Place | None:

@@ -34,6 +34,7 @@ from .kinds import figure_kinds
 from .levels import check_ages, check_levels, number_twins
 from .profiles import profile_of, read_profiles, settle_settings
 from .published import read_published
+from .workloads import BUILD, spans_of
 
 Grid = Mapping[str, tuple[AxisValue, ...]]
 SpecT = TypeVar("SpecT", FigureSpec, TableSpec)
@@ -315,12 +316,14 @@ def _words(
             values.setdefault(axis, {}).update(dict.fromkeys(its_values))
     if not all(each.engine for each in engines):
         values |= {axis: {} for axis in form.grid if axis not in values}
+    grid = {axis: tuple(its_values) for axis, its_values in values.items()}
     return Words(
         labels=tuple(each.choice.label for each in engines),
         engines=tuple(each.engine for each in engines if each.engine),
         presets=tuple(dict.fromkeys(each.choice.preset for each in engines)),
-        grid={axis: tuple(its_values) for axis, its_values in values.items()},
+        grid=grid,
         kinds=figure_kinds(project.root / "plots"),
         derived=tuple(metric.id for metric in form.metrics),
         documents=read_published(project),
+        only_loads=spans_of(grid, project=project) == {BUILD},
     )

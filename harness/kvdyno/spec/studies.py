@@ -10,14 +10,13 @@ from pydantic import Field, model_validator
 
 from kvdyno.errors import UsageError
 from kvdyno.host.external import chosen_engine
-from kvdyno.model.axes import RUNS_OPERATIONS, WORKLOAD
+from kvdyno.model.axes import WORKLOAD
 from kvdyno.model.document import Mistakes, read_document
 from kvdyno.model.engine import Engine
 from kvdyno.model.experiment import SAME_WITHIN, AxisValue, CachePolicy
 from kvdyno.model.metrics import metrics_of
 from kvdyno.model.options import parse_value, value_text
 from kvdyno.model.project import Project
-from kvdyno.model.properties import read_properties
 from kvdyno.model.published import PublishedNumbers, PublishedSeries
 from kvdyno.model.reading import Text, read_form
 from kvdyno.model.study import Expectation, Hypothesis, Published, PublishedStep, Study
@@ -26,6 +25,7 @@ from kvdyno.model.words import unknown
 from .check import check_built, check_grid, check_options, read_choice
 from .form import Bytes, EngineForm, Form, Id, OverridesForm, SettingsForm, Values, Words
 from .published import read_published
+from .workloads import span_of
 
 #: Keys that every round's experiment takes over as written.
 _SHARED = (
@@ -135,7 +135,7 @@ def load_study(path_or_name: str, *, project: Project, catalog: Mapping[str, Eng
         preset=choice.preset,
         start=start,
         workloads=workloads,
-        phases={name: _phase(project.workloads / f"{name}.properties") for name in workloads},
+        phases={name: span_of(name, project=project) for name in workloads},
         shared={key: document.data[key] for key in _SHARED if key in document.data},
         hypotheses=hypotheses,
         published=_published(form.published, hypotheses, project=project, mistakes=mistakes),
@@ -152,12 +152,6 @@ def _find(path_or_name: str, *, project: Project) -> Path:
     if path_or_name not in studies:
         raise UsageError(unknown("study", path_or_name, studies))
     return studies[path_or_name]
-
-
-def _phase(path: Path) -> str:
-    """What a workload is judged by: the load and what settles it, or its mix and what drains it."""
-    flag = read_properties(path).get(RUNS_OPERATIONS)
-    return "build" if flag is not None and flag.text == "false" else "run"
 
 
 def _hypothesis(

@@ -15,6 +15,8 @@ from typing import Any
 from kvdyno.model.axes import WORKLOAD
 from kvdyno.model.study import Arm, Hypothesis, Round, Study
 
+from .search import throughput_figures
+
 DEFAULT, BEST, TWIN = "default", "best", "default-again"
 #: Names of the comparisons in an experiment's claims: over the default, and over the best so far.
 ALONE, ON_BEST = "alone", "on-best"
@@ -61,7 +63,7 @@ def experiment_of(study: Study, its: Round) -> dict[str, Any]:
         + ([_engine(study, Arm(its.twin, {})) | {"twin_of": DEFAULT}] if its.twin else []),
         "baseline": DEFAULT,
         **study.shared,
-        "figures": _figures(study),
+        "figures": throughput_figures(study.phases),
         "claims": _claims(study, its),
     }
 
@@ -69,22 +71,6 @@ def experiment_of(study: Study, its: Round) -> dict[str, Any]:
 def _engine(study: Study, arm: Arm) -> dict[str, Any]:
     options = {**study.start, **arm.options}
     return {"engine": study.choice, "preset": study.preset, "options": options, "label": arm.label}
-
-
-def _figures(study: Study) -> list[dict[str, Any]]:
-    """Throughput of each arm, a figure for each span that workloads are judged by."""
-    return [
-        {
-            "id": f"throughput-{phase}",
-            "kind": "bars",
-            "title": "Throughput",
-            "metric": "throughput",
-            "phase": phase,
-            "x": WORKLOAD,
-            "where": {WORKLOAD: [name for name in study.workloads if study.phases[name] == phase]},
-        }
-        for phase in dict.fromkeys(study.phases.values())
-    ]
 
 
 def _claims(study: Study, its: Round) -> list[dict[str, Any]]:

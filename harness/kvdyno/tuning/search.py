@@ -65,14 +65,14 @@ def experiment_of(
     engine: str,
     preset: str,
     candidates: Mapping[str, Options],
-    workloads: Sequence[str],
+    spans: Mapping[str, str],
     shared: Mapping[str, Any],
     axis: str = WORKLOAD,
     twin: bool = False,
     rivals: Mapping[str, EnginePreset] | None = None,
 ) -> dict[str, Any]:
-    """Candidates by label beside the default, as an experiment's document. Workloads are values of the axis.
-    With `twin`, a second default. `rivals` are other engines by label, with each of which all are compared.
+    """Candidates by label beside the default, as an experiment's document. `spans` has the axis' values, which
+    are workloads, and what each is judged by. With `twin`, a second default. `rivals` are other engines by label, with each of which all are compared.
     """
     others = {label: {"engine": name, "preset": its} for label, (name, its) in (rivals or {}).items()}
     own: dict[str, Any] = {"engine": engine, "preset": preset}
@@ -87,21 +87,45 @@ def experiment_of(
         ],
         "baseline": DEFAULT,
         **shared,
-        "grid": {axis: list(workloads), **shared["grid"]},
-        "figures": [
-            {"id": "throughput", "kind": "bars", "title": "Throughput", "metric": "throughput", "x": axis}
-        ],
+        "grid": {axis: list(spans), **shared["grid"]},
+        "figures": throughput_figures(spans, axis=axis),
         "tables": [
             {
-                "id": f"over-rival-{number}",
+                "id": f"over-rival-{number}-{span}",
                 "title": f"Throughput over that of {label}",
+                "phase": span,
                 "rows": axis,
                 "columns": "engine",
                 "ratio_to": label,
+                "where": {axis: values},
             }
             for number, label in enumerate(others, 1)
+            for span, values in _by_span(spans).items()
         ],
     }
+
+
+def throughput_figures(spans: Mapping[str, str], *, axis: str = WORKLOAD) -> list[dict[str, Any]]:
+    """Throughput of each engine, a figure for each span that values of the axis are judged by."""
+    return [
+        {
+            "id": f"throughput-{span}",
+            "kind": "bars",
+            "title": "Throughput",
+            "metric": "throughput",
+            "phase": span,
+            "x": axis,
+            "where": {axis: values},
+        }
+        for span, values in _by_span(spans).items()
+    ]
+
+
+def _by_span(spans: Mapping[str, str]) -> dict[str, list[str]]:
+    values: dict[str, list[str]] = {}
+    for value, span in spans.items():
+        values.setdefault(span, []).append(value)
+    return values
 
 
 def shortened(phases: Phases, *, share: float) -> dict[str, Any]:

@@ -194,6 +194,20 @@ def test_an_engine_that_cannot_age_has_young_data_only(load: Load) -> None:
     assert load(UPSTREAM, only=["rocksdb"]).grid["age"] == (2,), "an engine that is left out needs nothing"
 
 
+GATE = "gate: {metrics: [%s], margin: 0.05, budget: 1min}\n"
+
+
+def test_what_judges_loads_alone_names_their_phase(load: Load) -> None:
+    text = PLAIN.replace("[a]", "[load]")
+    message = r"test.yaml:6: expected phase: build, because every workload of the grid only loads; found run"
+    with pytest.raises(SpecError, match=message):
+        load(text + GATE % "throughput")
+    with pytest.raises(SpecError, match=message):
+        load(text + "tables: [{id: t, rows: workload, columns: engine}]\n")
+    load(text + GATE % "{metric: throughput, phase: build}, binary.size")
+    load(text.replace("[load]", "[load, a]") + GATE % "throughput")
+
+
 def test_a_measured_load_asks_for_no_age(load: Load) -> None:
     text = PLAIN.replace("[a]", "[load]").replace("[rocksdb]", "[young]")
     assert [choice.label for choice in load(text).engines] == ["young"]

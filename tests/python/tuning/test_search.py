@@ -188,6 +188,26 @@ def test_the_found_options_stand_beside_an_engine_that_tunes_itself(
     assert engines["self-tuned-plus"] == ("self-tuned", "plus")
 
 
+def test_a_search_on_loads_shows_them_by_what_they_are_judged_by(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_rival(project)
+    found = search(
+        project,
+        Simulation(filters_pay),
+        monkeypatch,
+        workloads=("load",),
+        objectives=("throughput",),
+        rivals=("self-tuned=plus",),
+    )
+    _, whole = pipeline.make_plan(project, pipeline.Request(str(found.experiment)))
+    for shown in (whole.experiment.figures, whole.experiment.tables):
+        assert [(each.phase, each.where["workload"]) for each in shown] == [
+            ("build", ("load",)),
+            ("run", ("c",)),
+        ]
+
+
 def test_a_search_without_a_measurement_has_a_report_without_figures(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
