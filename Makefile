@@ -84,13 +84,15 @@ paper: venv $(if $(RECORDS),,paper-records)  ## Measure what a paper lacks (PAPE
 	@harness/setup.sh latex
 	@$(KVDYNO) paper $(PAPER) --profile $(PROFILE) $(if $(RECORDS),--results $(RECORDS),--runner $(RUNNER)) $(filter --uncapped,$(RUNFLAGS))
 
-# Prints time and disk before anything runs. Runs that fail are results (exit status 8): the paper lists them.
+PAPER_PARTS = parts=$$($(KVDYNO) paper $(PAPER) --profile $(PROFILE) --experiments) || exit 1; echo "$$parts"
+
+# Prints time and disk before anything runs. Runs that fail are results (exit status 8): the paper lists them. What measures is a line of its
+# own, because `make -n` executes the lines that call make.
 paper-records: venv
-	@parts=$$($(KVDYNO) paper $(PAPER) --profile $(PROFILE) --experiments) || exit 1; \
-	echo "$$parts" | while read name profile; do \
-	  $(MAKE) --no-print-directory engines-ready EXPERIMENT=$$name ENGINES= </dev/null || exit 1; done && \
-	$(KVDYNO) paper $(PAPER) --profile $(PROFILE) --runner $(RUNNER) $(filter --uncapped,$(RUNFLAGS)) --plan && \
-	echo "$$parts" | while read name profile; do \
+	@$(PAPER_PARTS) | while read name profile; do \
+	  $(MAKE) --no-print-directory engines-ready EXPERIMENT=$$name ENGINES= </dev/null || exit 1; done
+	@$(KVDYNO) paper $(PAPER) --profile $(PROFILE) --runner $(RUNNER) $(filter --uncapped,$(RUNFLAGS)) --plan
+	@$(PAPER_PARTS) | while read name profile; do \
 	  { $(KVDYNO) run $$name --profile $$profile --runner $(RUNNER) $(RUNFLAGS) </dev/null || [ $$? = 8 ]; } || exit 1; done
 
 simulations: venv  ## Run the seeded simulations behind results/ again (two minutes); then make results
