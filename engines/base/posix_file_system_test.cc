@@ -339,6 +339,18 @@ TEST_F(PosixFileSystemTest, WhatIsForgottenLeavesMemoryAndStaysInTheFile) {
   mapped->Forget(kSize, 1);
 }
 
+TEST_F(PosixFileSystemTest, WhatIsReadAheadComesToMemory) {
+  constexpr size_t kSize = size_t{1} << 20;
+  std::unique_ptr<MappedFile> mapped;
+  ASSERT_TRUE(files_->Map(Path("m"), kSize, &mapped).ok());
+  std::memset(mapped->data(), 'x', kSize);
+  ASSERT_TRUE(mapped->Sync().ok());
+  mapped->Forget(0, kSize);
+  mapped->ReadAhead(kSize / 2, kSize);
+  while (mapped->resident() < kSize / 2) std::this_thread::yield();  // it is on its way
+  mapped->ReadAhead(kSize, 1);
+}
+
 TEST_F(PosixFileSystemTest, MappedStoresSurviveAKilledProcess) {
   EXPECT_EQ(InChild([&] {
               std::unique_ptr<MappedFile> mapped;

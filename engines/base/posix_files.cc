@@ -273,6 +273,13 @@ void PosixMappedFile::Forget(size_t offset, size_t length) {
                   POSIX_FADV_DONTNEED);
 }
 
+void PosixMappedFile::ReadAhead(size_t offset, size_t length) {
+  const size_t end = std::min(offset + length, size_);
+  if (offset >= end) return;
+  ::posix_fadvise(file_.get(), static_cast<off_t>(offset), static_cast<off_t>(end - offset),
+                  POSIX_FADV_WILLNEED);
+}
+
 size_t PosixMappedFile::resident() const {
   static const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
   std::vector<unsigned char> pages((size_ + page - 1) / page);

@@ -106,6 +106,7 @@ class PosixMappedFile final : public MappedFile {
   Status Populate(size_t offset, size_t length) override;
   Status Sync(size_t offset, size_t length) override;
   void Forget(size_t offset, size_t length) override;
+  void ReadAhead(size_t offset, size_t length) override;
   size_t resident() const override;
 
  private:

@@ -98,6 +98,7 @@ class FaultFileSystem::State::Mapping final : public MappedFile {
     return status.ok() ? base_->Sync(offset, length) : status;
   }
   void Forget(size_t offset, size_t length) override { base_->Forget(offset, length); }
+  void ReadAhead(size_t offset, size_t length) override { base_->ReadAhead(offset, length); }
   size_t resident() const override { return base_->resident(); }
 
  private:

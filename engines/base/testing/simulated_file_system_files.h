@@ -65,6 +65,7 @@ class SimulatedMappedFile final : public MappedFile {
   using MappedFile::Sync;
   Status Sync(size_t offset, size_t length) override;
   void Forget(size_t /*offset*/, size_t /*length*/) override {}
+  void ReadAhead(size_t /*offset*/, size_t /*length*/) override {}
   size_t resident() const override { return 0; }
 
  private:

@@ -159,8 +159,9 @@ size_t Ring::memory_in_use() const {
   return bytes;
 }
 
-// The write lock keeps Acquire out, which alone touches a free slot. Headers stay: Acquire reads and
-// writes them through the mapping, where a page that cannot be read again would be a signal.
+// The write lock keeps Acquire out, which alone touches a free slot. Headers stay: Acquire reads
+// and writes them through the mapping, where a page that cannot be read again would be a signal.
+// What the first records need stays, too, because nothing reads ahead of them.
 void Ring::ForgetUnused() {
   const kvdyno::MutexLock lock(mutex_);
   for (Slot& slot : slots_) {
@@ -168,7 +169,8 @@ void Ring::ForgetUnused() {
     if (const std::shared_ptr<Stage> stage = slot.stage.lock()) {
       stage->ForgetUnused();
     } else if (!slot.busy) {
-      slot.file->Forget(kRecordsAt, slot.size - kRecordsAt);
+      const size_t from = std::min<size_t>(kRecordsAt + Stage::kAhead, slot.size);
+      slot.file->Forget(from, slot.size - from);
     }
   }
 }

@@ -50,7 +50,10 @@ class Stage {
   size_t capacity() const { return capacity_; }
   size_t memory() const;          // mapping, index, filter, spilled payloads, in bytes
   size_t touched_memory() const;  // the same without what no record has reached of the mapping
-  // Under the write lock: what no record has reached of the file may leave memory.
+  // Bytes behind the last record whose pages are read ahead: a writer that stores to a page that is
+  // not in memory waits for the disk, under the write lock.
+  static constexpr size_t kAhead = size_t{512} << 10;
+  // Under the write lock: what no record comes to soon may leave memory.
   void ForgetUnused();
 
   // Larger payloads are spilled: they get a file of their own and stay in memory until Release.
@@ -110,6 +113,8 @@ class Stage {
   // In the file: stores below this find their blocks. Raised by the one that appends; a sync lowers
   // it to the page that it leaves half full, which may need another block when it is stored to.
   std::atomic<size_t> populated_{0};
+  // In the file: pages below this are in memory or on their way. Under the write lock.
+  size_t expected_ = kRecordsAt + kAhead;
   Arena arena_;
   StageIndex index_;
   Filter filter_;
@@ -180,8 +185,7 @@ class Ring {
   // The same of stages that are not released, as far as they were written to: other pages of the
   // files are at most cached.
   size_t memory_in_use() const;
-  // Under the write lock: what no record has reached of the files may leave memory, until it is
-  // used again.
+  // Under the write lock: what no record comes to soon may leave memory, until it is used again.
   void ForgetUnused();
   // Under the write lock: bytes of the files that are in memory, mapped or cached.
   size_t resident() const;

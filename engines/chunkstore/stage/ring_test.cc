@@ -1,6 +1,12 @@
 #include "stage/ring.h"
 
 #include <gtest/gtest.h>
+#include <linux/magic.h>
+#include <stdlib.h>
+#include <sys/statfs.h>
+
+#include <filesystem>
+#include <thread>
 
 #include "kvdyno/base/testing/fault_file_system.h"
 #include "kvdyno/base/testing/simulated_file_system.h"
@@ -59,6 +65,35 @@ TEST_F(RingTest, ManyCyclesThroughTheSameFiles) {
     ASSERT_GT(store_.recovery().records, 0u);
   }
   EXPECT_GT(store_.flushed_sequence(), 50u);
+}
+
+TEST(RingOnDisk, ForgetsWhatNoRecordComesToSoon) {
+  constexpr size_t kLarge = 4 << 20;
+  constexpr size_t kWindows = 256 << 10;  // mapped beyond records, and whole pages
+  std::string directory = "ring-XXXXXX";
+  ASSERT_NE(::mkdtemp(directory.data()), nullptr);
+  {
+    MiniStore store(kvdyno::FileSystem::Posix(), directory, kLarge);
+    ASSERT_TRUE(store.Open().ok());
+    std::mt19937_64 random(13);
+    const auto fill = [&] { ASSERT_TRUE(store.WriteRandom(&random, 500).ok()); };
+    while (store.stages().size() < 3 || store.active()->bytes() < kLarge / 4) fill();
+    ASSERT_TRUE(store.Sync().ok());
+    store.FlushOldest();
+    store.FlushOldest();
+    const size_t kept = 3 * Stage::kAhead + store.active()->bytes();
+    EXPECT_GT(store.ring()->resident(), 2 * kLarge);
+    store.ring()->ForgetUnused();
+    EXPECT_GE(store.ring()->resident(), kept - Stage::kAhead);
+    struct statfs about;
+    ASSERT_EQ(::statfs(directory.c_str(), &about), 0);
+    if (about.f_type != TMPFS_MAGIC) {
+      EXPECT_LE(store.ring()->resident(), kept + Stage::kAhead + kWindows);
+      while (store.ring()->resident() < kept - Stage::kAhead / 2 - kWindows)
+        std::this_thread::yield();  // what is read ahead is on its way
+    }
+  }
+  std::filesystem::remove_all(directory);
 }
 
 // What no record has reached of a file is not resident.

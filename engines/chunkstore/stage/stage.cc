@@ -52,7 +52,8 @@ size_t Stage::touched_memory() const {
 
 void Stage::ForgetUnused() {
   if (place_.file == nullptr) return;
-  const size_t from = std::max(kRecordsAt + bytes(), populated_.load(std::memory_order_relaxed));
+  const size_t reached = std::max(kRecordsAt + bytes(), populated_.load(std::memory_order_relaxed));
+  const size_t from = std::max(reached, expected_);
   place_.file->Forget(from, place_.size - std::min(place_.size, from));
 }
 
@@ -88,6 +89,10 @@ Status Stage::Populate(size_t record_bytes) {
   const size_t to = std::min(place_.size, end + kWindow);
   if (Status status = place_.file->Populate(from, to - from); !status.ok()) return status;
   populated_.store(to, std::memory_order_relaxed);
+  if (to + kAhead / 2 > expected_) {
+    place_.file->ReadAhead(expected_, to + kAhead - expected_);
+    expected_ = to + kAhead;
+  }
   return Status::Ok();
 }
 

@@ -76,6 +76,8 @@ class MappedFile {
   // disk; those that are not go there. A hint: nothing is lost, nothing is promised. Not while the
   // bytes are stored to.
   virtual void Forget(size_t offset, size_t length) = 0;
+  // These bytes are used soon: what is not in memory is read, while the caller goes on. A hint.
+  virtual void ReadAhead(size_t offset, size_t length) = 0;
   // Bytes of the file that are in memory; 0 where the system does not say.
   virtual size_t resident() const = 0;
 };
