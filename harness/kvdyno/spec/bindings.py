@@ -38,8 +38,8 @@ class Words:
     """What figures, tables and claims may name: labels of engines, the grid in all profiles, kinds.
 
     `engines` are those of the labels that are built; an axis that none of them knows has no values. `derived`
-    are the experiment's own metrics, `documents` what published numbers and claims are taken from. `only_loads`:
-    no workload measures anything but its load.
+    are the experiment's own metrics, `documents` what published numbers and claims are taken from.
+    `only_loads`: no workload measures anything but its load.
     """
 
     labels: tuple[str, ...]

@@ -14,7 +14,7 @@ BUILD, RUN = "build", "run"
 
 
 def span_of(workload: str, *, project: Project) -> str:
-    """BUILD, the load and what settles it, where nothing else is measured; else RUN, the mix and what drains it.
+    """BUILD, the load and what settles it, where nothing else is measured; else RUN, the mix and its drain.
 
     Raises SpecError for a workload whose file cannot be read.
     """

@@ -71,8 +71,9 @@ def experiment_of(
     twin: bool = False,
     rivals: Mapping[str, EnginePreset] | None = None,
 ) -> dict[str, Any]:
-    """Candidates by label beside the default, as an experiment's document. `spans` has the axis' values, which
-    are workloads, and what each is judged by. With `twin`, a second default. `rivals` are other engines by label, with each of which all are compared.
+    """Candidates by label beside the default, as an experiment's document. `spans` has the axis' values,
+    which are workloads, and what each is judged by. With `twin`, a second default. `rivals` are other
+    engines by label, with each of which all are compared.
     """
     others = {label: {"engine": name, "preset": its} for label, (name, its) in (rivals or {}).items()}
     own: dict[str, Any] = {"engine": engine, "preset": preset}
