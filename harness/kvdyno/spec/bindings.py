@@ -27,10 +27,11 @@ from kvdyno.model.words import unknown
 from .form import ExperimentForm
 from .kinds import CHOICE, ESTIMATES, METRICS, FigureKind
 from .overlays import claim_of, overlay_mistake, overlay_of
+from .workloads import BUILD, RUN
 
 SpecT = TypeVar("SpecT", FigureSpec, TableSpec, ClaimSpec)
 
-_SPANS = ("build", "run")
+_SPANS = (BUILD, RUN)
 
 
 @dataclass(frozen=True)
@@ -296,7 +297,7 @@ class _Checker:
     def _phase(self, phase: str, place: Place) -> None:
         if phase not in self._words.phases:
             self._mistakes.add(place, unknown("phase", phase, self._words.phases))
-        elif phase == "run" and self._words.only_loads:
+        elif phase == RUN and self._words.only_loads:
             self._mistakes.add(
                 place, "expected phase: build, because every workload of the grid only loads; found run"
             )
