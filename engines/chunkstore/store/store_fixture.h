@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "chunkstore/store.h"
+#include "kvdyno/base/testing/rng.h"
 #include "kvdyno/base/testing/simulated_file_system.h"
 
 namespace chunkstore {
@@ -72,6 +73,15 @@ class StoreTest : public ::testing::Test {
       std::string value(value_bytes, letter);
       value.append(std::to_string(i));
       ASSERT_NO_FATAL_FAILURE(Put(KeyOf(i), value));
+    }
+  }
+
+  // Puts of keys below `keys`, as many, drawn with repetition.
+  void PutShuffled(int keys, size_t value_bytes, uint64_t seed) {
+    kvdyno::testing::Rng rng(seed);
+    for (int i = 0; i < keys; ++i) {
+      Put(KeyOf(static_cast<int>(rng.Below(static_cast<uint64_t>(keys)))),
+          std::string(value_bytes, static_cast<char>('a' + rng.Below(26))));
     }
   }
 
