@@ -102,20 +102,6 @@ class PaperTable:
 
 
 @dataclass(frozen=True)
-class Setting:
-    """An option in which contenders of one engine differ: label and value of each, "–" where it has none."""
-
-    engine: str
-    name: str
-    values: tuple[tuple[str, str], ...]
-
-    @property
-    def text(self) -> str:
-        """ "evendb 8.0 GiB, chunkstore auto"."""
-        return ", ".join(f"{label} {value}" for label, value in self.values)
-
-
-@dataclass(frozen=True)
 class Missing:
     """Points of a plan without a run that ended well, and why: "no run", or how their runs ended."""
 
@@ -140,7 +126,6 @@ class Chapter:
     machines: tuple[str, ...]
     facts: tuple[tuple[str, str], ...]
     confinements: tuple[str, ...]
-    settings: tuple[Setting, ...]
     overall: tuple[str, ...]
     when: str
     left_out: tuple[str, ...] = ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +10,7 @@ from kvdyno.errors import StoreError
 from kvdyno.model.papers import Absence, Chapter, Paper
 from kvdyno.model.results import Contender
 
+from .configurations import builds_of, configurations_of
 from .context import Context
 from .templates import check_typed_numbers, make_environment, render_template
 
@@ -22,19 +23,6 @@ class Rendered:
 
     tex: str
     lacking: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Engine:
-    """A contender as the paper lists it, with the experiments in which it had these options.
-
-    `options` are those that differ from the contender `like` of the same engine, all of them if that is "".
-    """
-
-    contender: Contender
-    experiments: tuple[str, ...]
-    like: str
-    options: Mapping[str, str]
 
 
 def render(
@@ -73,7 +61,8 @@ def render(
         "name": name,
         "profile": profile,
         "flags": flags,
-        "engines": _engines(chapters),
+        "contenders": builds_of(chapters),
+        "configurations": configurations_of(chapters),
     }
     whole = render_template(environment, _MAIN, shown)
     return Rendered(whole, context.lacking())
@@ -99,26 +88,3 @@ def check_versions(chapters: Sequence[Chapter]) -> None:
 def _record(chapter: Chapter, label: str) -> str:
     runs = chapter.analysis.runs
     return str(runs.loc[runs["label"] == label, "run_id"].iloc[0])
-
-
-def _engines(chapters: Sequence[Chapter]) -> tuple[Engine, ...]:
-    """Every contender once for each set of options and builds that it had."""
-    groups: dict[tuple[object, ...], tuple[Contender, list[str]]] = {}
-    for chapter in chapters:
-        for contender in chapter.analysis.contenders:
-            key = (contender.label, contender.binary_sha256, _frozen(contender.options))
-            groups.setdefault(key, (contender, []))[1].append(chapter.name)
-    ordered = sorted(groups.values(), key=lambda group: (group[0].engine, group[0].label))
-    first: dict[str, Contender] = {}
-    found = []
-    for contender, names in ordered:
-        other = first.setdefault(contender.engine, contender)
-        shared = {} if other is contender else other.options
-        options = {name: text for name, text in contender.options.items() if shared.get(name) != text}
-        like = "" if other is contender else other.label
-        found.append(Engine(contender, tuple(names), like, options))
-    return tuple(found)
-
-
-def _frozen(options: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    return tuple(sorted(options.items()))

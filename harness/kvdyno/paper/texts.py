@@ -33,9 +33,15 @@ def prose(text: str) -> Tex:
 
 
 def caveats(contenders: Iterable[Contender]) -> tuple[tuple[str, str], ...]:
-    """Each caveat with the engines that declare it: ("rocksdb, rocksdb-at", "software crc32c")."""
-    found: dict[str, dict[str, None]] = {}
+    """Each caveat with who declares it: an engine, or the contenders where others of their engine do not."""
+    labels: dict[str, dict[str, None]] = {}
+    found: dict[str, dict[str, dict[str, None]]] = {}
     for contender in contenders:
+        labels.setdefault(contender.engine, {})[contender.label] = None
         for caveat in contender.caveats:
-            found.setdefault(caveat, {})[contender.engine] = None
-    return tuple((", ".join(engines), caveat) for caveat, engines in found.items())
+            found.setdefault(caveat, {}).setdefault(contender.engine, {})[contender.label] = None
+    named = {
+        caveat: [name for engine, own in who.items() for name in ([engine] if own == labels[engine] else own)]
+        for caveat, who in found.items()
+    }
+    return tuple((", ".join(names), caveat) for caveat, names in named.items())

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import plots
 from kvdyno.errors import StoreError
 from kvdyno.model.experiment import Experiment, FigureSpec
-from kvdyno.model.papers import Chapter, Missing, PaperCell, PaperTable, Picture, Setting
+from kvdyno.model.papers import Chapter, Missing, PaperCell, PaperTable, Picture
 from kvdyno.model.results import Analysis
 from plots.units import axis_text, status_text
 
 from .absence import absences
 from .figures import check_figures, compose
-from .made import confinement_text, differing_options, flat_facts, machine_text, when_text
+from .made import confinement_text, flat_facts, machine_text, when_text
 from .summary import overall_sentences
 from .tables import Cell, Grid, build_grid, heading, unit_note
 
@@ -42,7 +42,6 @@ def make_chapter(
         machines=tuple(map(machine_text, analysis.machines)),
         facts=tuple(flat_facts(analysis.machines[0].facts)),
         confinements=tuple(map(confinement_text, analysis.confinements)),
-        settings=tuple(_settings(analysis)),
         overall=overall_sentences(analysis),
         when=when_text(analysis),
         left_out=absences(experiment, figures=drawn, tables=built),
@@ -82,13 +81,6 @@ def paper_table(grid: Grid) -> PaperTable:
 def _cell(grid: Grid, cell: Cell) -> PaperCell:
     value, *notes = grid.parts(cell)
     return PaperCell(value, tuple(notes), strong=cell.decided)
-
-
-def _settings(analysis: Analysis) -> Iterator[Setting]:
-    for differing in differing_options(analysis.contenders):
-        for option in differing.options:
-            texts = (value if value is not None else "–" for value in option.values)
-            yield Setting(differing.engine, option.name, tuple(zip(differing.labels, texts, strict=True)))
 
 
 def _missing(analysis: Analysis) -> tuple[Missing, ...]:

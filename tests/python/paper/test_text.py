@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from pathlib import Path
 
@@ -10,10 +11,11 @@ import pytest
 from kvdyno.errors import SpecError
 from kvdyno.model.latex import escaped
 from kvdyno.model.papers import Absence, Chapter, PaperCell, PaperTable
+from kvdyno.paper.configurations import builds_of, configurations_of
 from kvdyno.paper.context import Context
 from kvdyno.paper.tables import is_long, long_table, place_table
 from kvdyno.paper.templates import check_typed_numbers, make_environment, render_template
-from kvdyno.paper.texts import code
+from kvdyno.paper.texts import caveats, code
 
 POINT = {"engine": "RocksDB", "workload": "P", "dataset": "4GiB"}
 
@@ -163,3 +165,29 @@ def test_a_long_table_spans_pages() -> None:
 def test_names_break_behind_signs_and_hashes_anywhere() -> None:
     assert code("a_b") == r"\texttt{a\_\allowbreak{}b}"
     assert code("0" * 40).count("allowbreak") == 2
+
+
+def test_a_configuration_is_listed_once_for_all_builds_and_names_what_varied(chapter: Chapter) -> None:
+    one = dataclasses.replace(chapter.analysis.contenders[0], options={"a": "1", "threads": "2"})
+    rebuilt = dataclasses.replace(one, binary_sha256="other")
+    large = dataclasses.replace(one, label="large", options={"a": "9", "dataset": "4GiB", "threads": "2"})
+    chapters = [
+        dataclasses.replace(chapter, analysis=dataclasses.replace(chapter.analysis, contenders=contenders))
+        for contenders in ((one, large), (rebuilt,))
+    ]
+    assert [(each.label, each.binary_sha256) for each in builds_of(chapters)] == [
+        (one.label, one.binary_sha256),
+        (one.label, "other"),
+        ("large", one.binary_sha256),
+    ]
+    first, second = configurations_of(chapters)
+    assert (first.label, first.experiments, first.like) == (one.label, ("quickstart", "quickstart"), "")
+    assert (first.options, first.varied) == ({"a": "1", "threads": "2"}, ())
+    assert (second.label, second.like) == ("large", one.label)
+    assert (second.options, second.varied) == ({"a": "9"}, ("dataset",))
+
+
+def test_a_caveat_names_the_engine_or_those_of_its_contenders_that_have_it(chapter: Chapter) -> None:
+    one = dataclasses.replace(chapter.analysis.contenders[0], engine="e", caveats=("all", "some"))
+    other = dataclasses.replace(one, label="other", caveats=("all",))
+    assert caveats((one, other)) == (("e", "all"), (one.label, "some"))
