@@ -101,14 +101,25 @@ def release(folder: Path, *, root: Path = Path("/")) -> tuple[str, ...]:
         place = line.split()[4].encode().decode("unicode_escape")
         if place.startswith(below):
             _unmount(place)
-    released = []
+    devices = devices_below(folder, root=root)
+    for device in devices:
+        _forget_rules((device / "dev").read_text().strip(), root=root)
+        _run("losetup", "--detach", f"/dev/{device.name}")
+    return tuple(device.name for device in devices)
+
+
+def devices_below(folder: Path, *, root: Path = Path("/")) -> list[Path]:
+    """The loop devices with a file below `folder`, each as its folder below /sys/block."""
+    below = str(folder.resolve()) + "/"
+    found = []
     for backing in sorted((root / "sys/block").glob("loop*/loop/backing_file")):
-        if backing.read_text().strip().startswith(below):
-            device = backing.parent.parent
-            _forget_rules((device / "dev").read_text().strip(), root=root)
-            _run("losetup", "--detach", f"/dev/{device.name}")
-            released.append(device.name)
-    return tuple(released)
+        try:
+            path = backing.read_text()
+        except FileNotFoundError:
+            continue  # another's, detached since it was listed
+        if path.startswith(below):
+            found.append(backing.parent.parent)
+    return found
 
 
 def _unmount(place: str) -> None:

@@ -15,7 +15,7 @@ from kvdyno.runner import Runner, choose_warden
 from kvdyno.runner import imitation as module
 from kvdyno.runner.cage import BINDS_ALONE, wait_until
 from kvdyno.runner.hierarchy import controller_mounts
-from kvdyno.runner.imitation import Imitation, demand_accounted_write_back, release
+from kvdyno.runner.imitation import Imitation, demand_accounted_write_back, devices_below, release
 from kvdyno.runner.throttle import Throttle, held_at_root
 
 from .conftest import MIB, Execute, Sink, can_cap, is_dead
@@ -42,11 +42,6 @@ def on_v1(imitation: Imitation) -> None:
         pytest.skip("limits bind write-back here without an imitated disk")
 
 
-def loops_below(folder: Path) -> list[str]:
-    backing = Path("/sys/block").glob("loop*/loop/backing_file")
-    return [path.parts[3] for path in backing if path.read_text().startswith(str(folder))]
-
-
 def rules_left() -> list[str]:
     """The rules of `SLOW` at the root; tests of other files, which run beside these, use other rates."""
     groups, _ = controller_mounts("blkio")
@@ -60,8 +55,8 @@ def test_a_disk_holds_files_and_leaves_nothing(imitation: Imitation, tmp_path: P
         (store / "file").write_bytes(bytes(MIB))
         assert store.is_mount() is False
         assert store.parent.is_mount()
-        assert len(loops_below(tmp_path)) == 1
-    assert not loops_below(tmp_path)
+        assert len(devices_below(tmp_path)) == 1
+    assert not devices_below(tmp_path)
     assert not (tmp_path / "imitated").exists()
     assert str(tmp_path) not in Path("/proc/self/mountinfo").read_text()
 
@@ -80,7 +75,7 @@ def test_a_run_that_never_syncs_is_held_all_the_same(
     assert details["device_held"]["write_bytes_per_second"]["limit"] == 8 * MIB
     assert details["seconds"] > 0.9 * 24 / 8
     assert details["snapshot"]["copied_bytes"] == details["snapshot"]["bytes"], "no links across disks"
-    assert not loops_below(tmp_path)
+    assert not devices_below(tmp_path)
     assert not rules_left()
 
 
@@ -103,10 +98,10 @@ def test_kill_9_leaves_a_disk_that_the_next_sweep_takes_away(
         harness.stdout.close()
     driver = int(pid_file.read_text())
     wait_until(lambda: is_dead(driver), seconds=20, failure="the driver outlives its harness")
-    assert loops_below(tmp_path)
+    assert devices_below(tmp_path)
     assert rules_left()
     with Runner(project, sweep_id="next", loads=sink):
-        assert not loops_below(tmp_path)
+        assert not devices_below(tmp_path)
         assert not rules_left()
         assert not list((project.data / "work").glob("*/*"))
 
@@ -118,7 +113,7 @@ def test_write_back_that_escapes_is_refused(
     with pytest.raises(HostError, match=r"wrote 8 MiB back in 0\.01 s") as refusal:
         Imitation(tmp_path / "other").demand()
     assert "--exclude device=<name>" in str(refusal.value)
-    assert not loops_below(tmp_path)
+    assert not devices_below(tmp_path)
 
 
 @pytest.mark.parametrize("missing", ["mkfs.ext4", "losetup", "mount"])
@@ -135,7 +130,7 @@ def test_a_missing_tool_is_refused_with_a_remedy(
         Imitation(tmp_path / "other").demand()
     monkeypatch.undo()
     release(tmp_path)
-    assert not loops_below(tmp_path)
+    assert not devices_below(tmp_path)
 
 
 def test_without_a_controller_nothing_is_mounted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -195,3 +190,21 @@ def test_rules_at_the_root_replace_older_ones_and_go(tmp_path: Path) -> None:
         held_at_root(throttle, tmp_path / "gone"),
     ):
         pytest.fail("it began")
+
+
+def test_a_device_that_another_detaches_meanwhile_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    below = tmp_path / "store"
+    for name, file in {"loop0": tmp_path / "other", "loop1": below / "disk"}.items():
+        (tmp_path / "sys/block" / name / "loop").mkdir(parents=True)
+        (tmp_path / "sys/block" / name / "loop/backing_file").write_text(f"{file}\n")
+    read = Path.read_text
+
+    def detaching(path: Path) -> str:
+        if "loop0" in path.parts:
+            path.unlink()
+        return read(path)
+
+    monkeypatch.setattr(Path, "read_text", detaching)
+    assert [device.name for device in devices_below(below, root=tmp_path)] == ["loop1"]
