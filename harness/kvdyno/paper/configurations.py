@@ -44,14 +44,14 @@ def configurations_of(chapters: Sequence[Chapter]) -> tuple[Configuration, ...]:
             key = (contender.label, varied, fixed)
             groups.setdefault(key, (contender, varied, []))[2].append(chapter.name)
     ordered = sorted(groups.values(), key=lambda group: (group[0].engine, group[0].label))
-    first: dict[str, Contender] = {}
+    first: dict[str, tuple[str, dict[str, str]]] = {}
     found = []
     for contender, varied, names in ordered:
-        other = first.setdefault(contender.engine, contender)
-        shared = {} if other is contender else other.options
-        options = {name: text for name, text in _fixed(contender, varied).items() if shared.get(name) != text}
-        like = "" if other is contender else other.label
-        found.append(Configuration(contender.label, tuple(names), like, options, varied))
+        options = _fixed(contender, varied)
+        like, shared = first.get(contender.engine, ("", {}))
+        first.setdefault(contender.engine, (contender.label, options))
+        own = {name: text for name, text in options.items() if shared.get(name) != text}
+        found.append(Configuration(contender.label, tuple(names), like, own, varied))
     return tuple(found)
 
 

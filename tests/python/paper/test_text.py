@@ -187,6 +187,14 @@ def test_a_configuration_is_listed_once_for_all_builds_and_names_what_varied(cha
     assert (second.options, second.varied) == ({"a": "9"}, ("dataset",))
 
 
+def test_a_value_of_what_the_first_configuration_varied_is_listed(chapter: Chapter) -> None:
+    first = dataclasses.replace(chapter.analysis.contenders[0], options={"dataset": "4GiB"})
+    varied = dataclasses.replace(chapter.analysis, contenders=(first,))
+    fixed = dataclasses.replace(varied, contenders=(dataclasses.replace(first, label="other"),), axes=())
+    found = configurations_of([dataclasses.replace(chapter, analysis=each) for each in (varied, fixed)])
+    assert [(each.varied, each.options) for each in found] == [(("dataset",), {}), ((), {"dataset": "4GiB"})]
+
+
 def test_a_caveat_names_the_engine_or_those_of_its_contenders_that_have_it(chapter: Chapter) -> None:
     one = dataclasses.replace(chapter.analysis.contenders[0], engine="e", caveats=("all", "some"))
     other = dataclasses.replace(one, label="other", caveats=("all",))
