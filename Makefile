@@ -23,13 +23,14 @@ PARTS ?=
 STATE ?= nothing else running
 PAPER ?= evendb
 RECORDS ?=
+PUBLISHED ?=
 BASE_IMAGE ?=
 # The experiment's engines, as commands that prepare them want them named.
 ITS_ENGINES = --experiment $(EXPERIMENT) $(if $(ENGINES),--engines $(ENGINES))
 KVDYNO := .venv/bin/kvdyno
 PY := .venv/bin/python
 
-.PHONY: help experiment tuning plan test test-cpp test-python lint tidy locks format results paper paper-records simulations sanitize aarch64 bench-driver bench-chunkstore bench-sampling bench-reads cluster bench-hosts bench-gate bench-gate-plan publish-gate stress fuzz \
+.PHONY: help experiment tuning plan test test-cpp test-python lint tidy locks format results paper paper-engines paper-records simulations sanitize aarch64 bench-driver bench-chunkstore bench-sampling bench-reads cluster bench-hosts bench-gate bench-gate-plan publish-gate stress fuzz \
         engines engines-ready ready-local engines-test images ready-docker harness-image clean-room packages venv build tests-built lock doctor clean distclean
 
 help:  ## List the targets
@@ -80,17 +81,20 @@ format: venv  ## Rewrite the sources in the project's format
 results: venv  ## Make every committed number again: tables from metrics, then the documents
 	@$(KVDYNO) derive && PYTHONPATH=. $(PY) results/quickstart/picture.py && $(KVDYNO) prose
 
-paper: venv $(if $(RECORDS),,paper-records)  ## Measure what a paper lacks (PAPER=, PROFILE=), and make it; RECORDS=dir measures nothing
+# Sweeps are those of records here, of records in RECORDS, or published ones in PUBLISHED.
+paper: venv $(if $(PUBLISHED),paper-engines,$(if $(RECORDS),,paper-records))  ## Measure what a paper lacks (PAPER=, PROFILE=), and make it; RECORDS=dir or PUBLISHED=dir measures nothing
 	@harness/setup.sh latex
-	@$(KVDYNO) paper $(PAPER) --profile $(PROFILE) $(if $(RECORDS),--results $(RECORDS),--runner $(RUNNER)) $(filter --uncapped,$(RUNFLAGS))
+	@$(KVDYNO) paper $(PAPER) --profile $(PROFILE) $(if $(PUBLISHED),--published $(PUBLISHED),$(if $(RECORDS),--results $(RECORDS),--runner $(RUNNER)) $(filter --uncapped,$(RUNFLAGS)))
 
 PAPER_PARTS = parts=$$($(KVDYNO) paper $(PAPER) --profile $(PROFILE) --experiments) || exit 1; echo "$$parts"
 
-# Prints time and disk before anything runs. Runs that fail are results (exit status 8): the paper lists them. What measures is a line of its
-# own, because `make -n` executes the lines that call make.
-paper-records: venv
+paper-engines: venv
 	@$(PAPER_PARTS) | while read name profile; do \
 	  $(MAKE) --no-print-directory engines-ready EXPERIMENT=$$name ENGINES= </dev/null || exit 1; done
+
+# Prints time and disk before anything runs. Runs that fail are results (exit status 8): the paper lists them. What measures is a line of its
+# own, because `make -n` executes the lines that call make.
+paper-records: paper-engines
 	@$(KVDYNO) paper $(PAPER) --profile $(PROFILE) --runner $(RUNNER) $(filter --uncapped,$(RUNFLAGS)) --plan
 	@$(PAPER_PARTS) | while read name profile; do \
 	  { $(KVDYNO) run $$name --profile $$profile --runner $(RUNNER) $(RUNFLAGS) </dev/null || [ $$? = 8 ]; } || exit 1; done

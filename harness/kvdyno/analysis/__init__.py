@@ -1,5 +1,5 @@
-"""Records to conclusions: `analyse` for an experiment, `compare` for two sets, `analyse_metrics` for what is
-committed of them.
+"""Records to conclusions: `analyse` for an experiment, `compare` for two sets, `analyse_metrics` and
+`analyse_published` for what is committed of them.
 
 Pure functions of records and of the files beside them. Each statistic lives in a module of its own that cites
 its source: frame, levels, estimate, ratios, verdicts, steady, histograms, series, events, claims.
@@ -35,9 +35,10 @@ from .judged import judge
 from .outliers import excluded_cautions, host_cautions
 from .overlays import beside
 from .pairs import all_pairs
+from .published import analyse_published
 from .twins import noise_floors, noise_notes
 
-__all__ = ["analyse", "analyse_metrics", "compare", "tidy"]
+__all__ = ["analyse", "analyse_metrics", "analyse_published", "compare", "tidy"]
 
 
 def analyse(
@@ -68,7 +69,7 @@ def analyse(
             + "".join(f"; {each}" for each in left_out),
             remedy=f"kvdyno run {experiment.name} --profile {experiment.profile.name}",
         )
-    axes = facts.axes(used, plan=plan)
+    axes = facts.axes(facts.axis_values(used), plan=plan)
     names = [axis.name for axis in axes]
     units = {axis.name: axis.unit for axis in axes if len(axis.values) > 1}  # what a point's name needs
     frame = with_derived(tidy(used), experiment.metrics)

@@ -25,7 +25,7 @@ def analyse_metrics(frame: pd.DataFrame, asked: Questions) -> Analysis:
 
     Values of axes, and contenders, are in the frame's order. Metrics that nothing asks for are left out.
     """
-    names = [name for name in frame.columns if name not in (*IDENTITY, *MEASURED)]
+    names = axis_columns(frame)
     wanted = {"throughput", *(t.metric for t in asked.tables), *(c.metric for c in asked.claims)}
     few = frame[frame["metric"].isna() | frame["metric"].isin(sorted(wanted))]
     axes = tuple(_axis(name, frame, asked) for name in names)
@@ -37,15 +37,26 @@ def analyse_metrics(frame: pd.DataFrame, asked: Questions) -> Analysis:
         baseline=asked.baseline,
         margin=asked.same_within,
     )
-    return _analysis(judged, asked, axes=axes, planned=frame[point_columns(names)].drop_duplicates())
+    return concluded(judged, asked, axes=axes, planned=frame[point_columns(names)].drop_duplicates())
+
+
+def axis_columns(frame: pd.DataFrame) -> list[str]:
+    """The columns that are axes of the grid."""
+    return [name for name in frame.columns if name not in (*IDENTITY, *MEASURED)]
+
+
+def axis_values(name: str, frame: pd.DataFrame) -> tuple[AxisValue, ...]:
+    """The axis' values, in the frame's order."""
+    return tuple(dict.fromkeys(frame[name].dropna().tolist()))
 
 
 def _axis(name: str, frame: pd.DataFrame, asked: Questions) -> Axis:
-    values = tuple(dict.fromkeys(frame[name].dropna().tolist()))
+    values = axis_values(name, frame)
     return Axis(name, asked.units.get(name, ""), values, {value: frozenset({value}) for value in values})
 
 
-def _analysis(judged: Judged, asked: Questions, *, axes: tuple[Axis, ...], planned: pd.DataFrame) -> Analysis:
+def concluded(judged: Judged, asked: Questions, *, axes: tuple[Axis, ...], planned: pd.DataFrame) -> Analysis:
+    """What is shown of metrics that answer these questions. Names no experiment, machine or time."""
     names = [axis.name for axis in axes]
     found = [
         evidence(

@@ -134,11 +134,18 @@ def failures(records: Sequence[Record], *, units: Mapping[str, str]) -> tuple[Fa
     )
 
 
-def axes(records: Sequence[Record], *, plan: Plan) -> tuple[Axis, ...]:
-    """The grid's axes with their units and values, in the order of first appearance."""
+def axis_values(records: Sequence[Record]) -> dict[str, tuple[AxisValue, ...]]:
+    """The values that occur of each axis of the grid, in the order of first appearance."""
+    return {
+        name: tuple(dict.fromkeys(axes_of(r)[name] for r in records if name in axes_of(r)))
+        for name in axis_names(records)
+    }
+
+
+def axes(occurring: Mapping[str, tuple[AxisValue, ...]], *, plan: Plan) -> tuple[Axis, ...]:
+    """The grid's axes with their units; values are those that occur."""
     found = []
-    for name in axis_names(records):
-        values = tuple(dict.fromkeys(axes_of(r)[name] for r in records if name in axes_of(r)))
+    for name, values in occurring.items():
         readings = [r for point in plan.points if (r := axis_of(point.engine, name)) is not None]
         unit = _UNITS.get(readings[0].type, "") if readings else ""
         found.append(Axis(name, unit, values, _scaled(name, readings, plan)))

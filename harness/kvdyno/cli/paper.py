@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -54,6 +55,17 @@ def paper(
     plan: Annotated[
         bool, typer.Option("--plan", metavar="", help="Print what measuring the rest takes, and stop.")
     ] = False,
+    published: Annotated[
+        Path | None,
+        typer.Option(
+            "--published",
+            metavar="FOLDER",
+            help="Use the published sweeps of this folder instead of records: results/evendb-small.",
+            exists=True,
+            file_okay=False,
+            show_default=False,
+        ),
+    ] = None,
     results: ResultsOption = None,
 ) -> None:
     """Make a paper from stored records: every number, figure, table and verdict is theirs. Measures nothing.
@@ -77,8 +89,20 @@ def paper(
             pipeline.plan_paper(here, name, profile=profile, runner=runner or "local", uncapped=uncapped)
         )
         return
+    if published and (runner or repeat or uncapped):
+        raise UsageError(
+            "--published takes sweeps as they were published: expected no --runner, --repeat or --uncapped",
+            where="--published",
+        )
     made = pipeline.write_paper(
-        here, name, profile=profile, runner=runner, repeat=repeat, uncapped=uncapped, tex_only=tex_only
+        here,
+        name,
+        profile=profile,
+        runner=runner,
+        repeat=repeat,
+        uncapped=uncapped,
+        published=published.resolve() if published else None,
+        tex_only=tex_only,
     )
     for what in made.lacking[:_SHOWN]:
         hanging(console, "not measured:", what, style="yellow")

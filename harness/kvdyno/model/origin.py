@@ -83,6 +83,21 @@ class MachineWords(_Written):
         return f"{self._kind} with {self.cores} cores, {self.memory}, {self.disk}"
 
     @property
+    def facts(self) -> Mapping[str, Any]:
+        """The same by the names that a record's environment has for it."""
+        file_system, _, disk = self.disk.partition(" on ")
+        return {
+            "cpu.model": self.processor,
+            "cpu.logical": self.cores,
+            "memory.bytes": self.memory,
+            "os.name": self.system,
+            "os.kernel": self.kernel.removeprefix("Linux "),
+            "os.virtualisation": "yes" if self.virtual else "",
+            "disk.file_system": file_system,
+            "disk.model": disk,
+        }
+
+    @property
     def _kind(self) -> str:
         return "a virtual machine" if self.virtual else "a machine"
 
@@ -99,12 +114,14 @@ class Doubt(_Written):
 class Questions(_Written):
     """What is asked of the committed metrics: enough to derive the folder's tables from them alone.
 
-    `engines` are versions by label; `units` those of axes that have one. `where` of tables and claims is
+    `percentiles` is the file of the curves that the experiment's figures draw, "" where none does. `engines`
+    are versions by label; `units` those of axes that have one. `where` of tables and claims is
     written as the metrics have it, at the profile's scale. `doubts` come from the records, which are not
     committed.
     """
 
     file: str = "metrics.parquet"
+    percentiles: str = ""
     baseline: str
     same_within: float = SAME_WITHIN
     engines: Mapping[str, str] = Field(default_factory=dict)
@@ -153,6 +170,14 @@ class Origin(_Written):
         if missing and not self.seeded:
             raise ValueError(f"expected {', '.join(missing)}, or seeded: true; found neither")
         return self
+
+    @property
+    def sweep(self) -> tuple[str, str] | None:
+        """The experiment and the profile that the command measured; None for another command."""
+        words = self.command.split()
+        if words[:2] != ["kvdyno", "run"] or "--profile" not in words[:-1]:
+            return None
+        return words[2], words[words.index("--profile") + 1]
 
     @property
     def revision(self) -> str:

@@ -143,6 +143,17 @@ class Chapter:
         return tuple(dict.fromkeys(map(str, self.analysis.runs["sweep_id"])))
 
     @property
+    def commits(self) -> tuple[str, ...]:
+        """The commits that measured, in full."""
+        found = (machine.facts.get("kvdyno.commit") for machine in self.analysis.machines)
+        return tuple(dict.fromkeys(str(commit) for commit in found if commit))
+
+    @property
+    def published(self) -> bool:
+        """Whether it shows published metrics, which come without builds, options in force and cautions."""
+        return not any(contender.binary_sha256 for contender in self.analysis.contenders)
+
+    @property
     def grave(self) -> tuple[Caution, ...]:
         """The cautions that put the comparison itself in doubt."""
         return tuple(caution for caution in self.analysis.cautions if caution.kind in GRAVE)

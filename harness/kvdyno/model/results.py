@@ -198,7 +198,7 @@ class Machine:
 
 @dataclass(frozen=True)
 class Confinement:
-    """A way in which runs were confined, and how many of them."""
+    """A way in which runs were confined, and how many of them. `runner` is "" where only the cap is known."""
 
     runner: str
     capped: bool

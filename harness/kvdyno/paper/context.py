@@ -216,8 +216,7 @@ class Context:
 
     def commits(self) -> tuple[str, ...]:
         """The commits that measured, in full."""
-        machines = (m for chapter in self._chapters.values() for m in chapter.analysis.machines)
-        return tuple(dict.fromkeys(str(c) for m in machines if (c := m.facts.get("kvdyno.commit"))))
+        return tuple(dict.fromkeys(c for chapter in self._chapters.values() for c in chapter.commits))
 
     def _chapter(self, name: str) -> Chapter | None:
         if name in self._chapters:

@@ -61,6 +61,7 @@ def render(
         "name": name,
         "profile": profile,
         "flags": flags,
+        "published": any(chapter.published for chapter in chapters),
         "contenders": builds_of(chapters),
         "configurations": configurations_of(chapters),
     }

@@ -20,7 +20,12 @@ _NO_DATA_SUFFIXES = (".j2", ".py")
 
 def origins(project: Project) -> dict[Path, Origin]:
     """Every origin by its folder: results/<name>/, or one folder deeper. Raises SpecError for a mistake."""
-    found = sorted([*project.committed.glob(f"*/{FILE}"), *project.committed.glob(f"*/*/{FILE}")])
+    return origins_below(project.committed)
+
+
+def origins_below(folder: Path) -> dict[Path, Origin]:
+    """Every origin of the folder, and of those up to two below it. Raises SpecError for a mistake."""
+    found = sorted(path for place in ("", "*/", "*/*/") for path in folder.glob(f"{place}{FILE}"))
     return {path.parent: spec.read_origin(path) for path in found}
 
 
@@ -89,7 +94,8 @@ def _same_cell(a: str, b: str) -> bool:
 def check_folder(folder: Path, origin: Origin, *, derived: Collection[str], root: Path) -> None:
     """Raises SpecError unless the folder holds the data that its origin names, and no more."""
     where = str(folder / FILE)
-    data = {*origin.files, *([origin.metrics.file] if origin.metrics else [])}
+    measured = (origin.metrics.file, origin.metrics.percentiles) if origin.metrics else ()
+    data = {*origin.files, *filter(None, measured)}
     missing = [name for name in sorted(data) if not (folder / name).is_file()]
     missing += [name for name in origin.figures if not (root / name).is_file()]
     if missing:

@@ -1,21 +1,28 @@
-"""Papers: what they still lack; from stored records to chapters, LaTeX and PDF. Nothing is measured here."""
+"""Papers: what they still lack; from stored records, or published results, to chapters, LaTeX and PDF.
+
+Nothing is measured here.
+"""
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
 from kvdyno import spec
-from kvdyno.errors import EngineError, HostError, StoreError
+from kvdyno.errors import EngineError, HostError, StoreError, UsageError
 from kvdyno.model.engine import RunnerName
+from kvdyno.model.experiment import Experiment
+from kvdyno.model.origin import FILE, Origin, Questions
 from kvdyno.model.papers import Absence, Chapter, Paper, PaperPart, PaperPaths
 from kvdyno.model.project import Project
+from kvdyno.model.results import Analysis
 from kvdyno.plan import estimate
-from kvdyno.store import SweepStore, make_folder
+from kvdyno.store import SweepStore, make_folder, read_metrics
 
+from .committed import origins_below
 from .conclusions import analyse
 from .planning import Request, make_plan
 from .recorded import Recorded, find_recorded
@@ -24,6 +31,24 @@ from .reuse import SweepSettings, corrupt, look_up, remaining
 #: The folder of templates that all papers share.
 PAPER_BASE = "base"
 _FIGURES = Path("figures")
+
+
+@dataclass(frozen=True)
+class _Part:
+    """An experiment of a paper, what was found, and what a reader must know of where that is from."""
+
+    experiment: Experiment
+    analysis: Analysis
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Published:
+    """A published sweep: where it is, where it is from, and what is asked of its metrics."""
+
+    folder: Path
+    origin: Origin
+    asked: Questions
 
 
 def read_paper(project: Project, name: str) -> Paper:
@@ -65,10 +90,13 @@ def write_paper(
     runner: RunnerName | None = None,
     repeat: int | None = None,
     uncapped: bool = False,
+    published: Path | None = None,
     tex_only: bool = False,
 ) -> PaperPaths:
     """Make results/papers/<name>-<profile>/paper.tex from the records of the paper's experiments, and with
-    LaTeX paper.pdf. Experiments and points without records are listed in it.
+    LaTeX paper.pdf. Experiments and points without records are listed in it. `published` is a folder of
+    published results (docs/formats.md) that take the place of records; `runner`, `repeat` and `uncapped` then
+    mean nothing.
 
     Raises what `find_recorded` raises for a wrong word; StoreError for records that cannot be read or do not
     belong together, or where no experiment has any; HostError if LaTeX is missing; SpecError if a template is
@@ -81,11 +109,13 @@ def write_paper(
         stage.check_tools()
     folder = project.papers / f"{name}-{profile}"
     wanted = Request(experiment="", profile=profile, runner=runner or "local", repeat=repeat)
-    found = _find(project, asked, wanted, runner=runner, uncapped=uncapped)
-    recorded = {experiment: each for experiment, each in found.items() if isinstance(each, Recorded)}
+    if published:
+        found = _find_published(project, asked, published, profile=profile)
+    else:
+        found = _find(project, asked, wanted, runner=runner, uncapped=uncapped)
     shutil.rmtree(folder, ignore_errors=True)
     make_folder(folder)
-    chapters = [_chapter(project, each, folder) for each in recorded.values()]
+    chapters = [_chapter(each, folder) for each in found.values() if isinstance(each, _Part)]
     rendered = stage.render(
         asked,
         chapters,
@@ -116,9 +146,9 @@ def _flags(wanted: Request, *, uncapped: bool) -> str:
 
 def _find(
     project: Project, asked: Paper, wanted: Request, *, runner: RunnerName | None, uncapped: bool
-) -> Mapping[str, Recorded | Absence]:
-    """The records of each experiment, or why there are none."""
-    titles = {each.name: each.title for each in spec.list_experiments(project)}
+) -> Mapping[str, _Part | Absence]:
+    """What the records of each experiment show, or why there are none."""
+    titles = _titles(project)
     found: dict[str, Recorded | Absence] = {}
     for name in asked.experiments:
         profile = asked.profile_of(name, profile=wanted.profile)
@@ -131,6 +161,77 @@ def _find(
         _check_readable(project, recorded)
         reason = _no_records(project, name, profile)
         found[name] = recorded if recorded.records else Absence(name, titles[name], reason)
+    return {
+        name: _analysed(project, each) if isinstance(each, Recorded) else each for name, each in found.items()
+    }
+
+
+def _titles(project: Project) -> Mapping[str, str]:
+    return {each.name: each.title for each in spec.list_experiments(project)}
+
+
+def _analysed(project: Project, recorded: Recorded) -> _Part:
+    found = analyse(project, recorded.plan, records=recorded.records.values())
+    return _Part(recorded.plan.experiment, found, (*recorded.notes, *found.excluded))
+
+
+def _find_published(
+    project: Project, asked: Paper, folder: Path, *, profile: str
+) -> Mapping[str, _Part | Absence]:
+    """What the published results of each experiment show. Engines must be built: their descriptions lead from
+    an experiment's file to the points of its metrics.
+    """
+    titles = _titles(project)
+    known = _sweeps_below(folder)
+    found: dict[str, _Part | Absence] = {}
+    for name in asked.experiments:
+        at = asked.profile_of(name, profile=profile)
+        if (name, at) not in known:
+            found[name] = Absence(name, titles[name], f"nothing is published at profile {at}")
+            continue
+        found[name] = _as_published(project, known[name, at], Request(experiment=name, profile=at))
+    return found
+
+
+def _as_published(project: Project, sweep: _Published, request: Request) -> _Part:
+    from kvdyno import analysis
+
+    _, whole = make_plan(project, request)
+    folder, origin, asked = sweep.folder, sweep.origin, sweep.asked
+    shown = analysis.analyse_published(
+        whole,
+        read_metrics(folder / asked.file),
+        asked,
+        origin=origin,
+        percentiles=read_metrics(folder / asked.percentiles) if asked.percentiles else None,
+    )
+    inside = folder.relative_to(project.root) if folder.is_relative_to(project.root) else folder
+    note = f"published as {inside}: commit {origin.commit}, {origin.state}"
+    return _Part(whole.experiment, shown, (note,))
+
+
+def _sweeps_below(folder: Path) -> Mapping[tuple[str, str], _Published]:
+    """Published sweeps by experiment and profile. Raises UsageError where there are none, or where two
+    folders have the same.
+    """
+    found: dict[tuple[str, str], _Published] = {}
+    for place, origin in origins_below(folder).items():
+        if origin.metrics is None or origin.sweep is None:
+            continue
+        if other := found.get(origin.sweep):
+            measured = " at profile ".join(origin.sweep)
+            raise UsageError(
+                f"expected one folder for {measured}, found {other.folder} and {place}",
+                where="--published",
+                remedy="name a folder that has only one of them",
+            )
+        found[origin.sweep] = _Published(place, origin, origin.metrics)
+    if not found:
+        raise UsageError(
+            f"expected a folder with published sweeps, found no {FILE} of one in {folder}",
+            where="--published",
+            remedy="`kvdyno publish` writes such folders, results/evendb-small is one",
+        )
     return found
 
 
@@ -155,17 +256,15 @@ def _no_records(project: Project, name: str, profile: str) -> str:
     return f"{reason}; there are records at {' and '.join(others)}, another scale" if others else reason
 
 
-def _chapter(project: Project, recorded: Recorded, folder: Path) -> Chapter:
+def _chapter(part: _Part, folder: Path) -> Chapter:
     from kvdyno import report
 
-    experiment = recorded.plan.experiment
-    found = analyse(project, recorded.plan, records=recorded.records.values())
     return report.make_chapter(
-        found,
-        experiment,
+        part.analysis,
+        part.experiment,
         folder=folder,
-        inside=_FIGURES / experiment.name,
-        notes=(*recorded.notes, *found.excluded),
+        inside=_FIGURES / part.experiment.name,
+        notes=part.notes,
     )
 
 

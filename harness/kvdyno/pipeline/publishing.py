@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+import pandas as pd
 from ruamel.yaml import YAML
 
 from kvdyno.errors import StoreError, UsageError
@@ -33,6 +34,7 @@ _NAME = re.compile(
     r"(?!(runs|sweeps|reports|papers|hosts|history)(/|$))[a-z0-9][a-z0-9-]*(/[a-z0-9][a-z0-9-]*)?"
 )
 _GIB = 1 << 30
+_PERCENTILES = "percentiles.parquet"
 SpecT = TypeVar("SpecT", TableSpec, ClaimSpec)
 
 
@@ -67,6 +69,7 @@ def publish(
     earlier = derived_tables(folder, read_origin(folder / FILE)) if (folder / FILE).exists() else {}
     try:
         write_metrics(folder / "metrics.parquet", found.frame.drop(columns="headline"))
+        _write_percentiles(folder, found, origin=origin, experiment=experiment)
         (folder / FILE).write_text(_yaml(origin), encoding="utf-8")
         for place, figure in figures.items():
             shutil.copyfile(figure, place)
@@ -77,6 +80,25 @@ def publish(
         ) from failure
     check_folder(folder, origin, derived=tables, root=project.root)
     return folder
+
+
+def _write_percentiles(folder: Path, found: Analysis, *, origin: Origin, experiment: Experiment) -> None:
+    """The curves that figures draw, or none where an earlier sweep had some."""
+    if origin.metrics and origin.metrics.percentiles:
+        write_metrics(folder / origin.metrics.percentiles, _curves(found, experiment))
+    else:
+        (folder / _PERCENTILES).unlink(missing_ok=True)
+
+
+def _curves(found: Analysis, experiment: Experiment) -> pd.DataFrame:
+    """The percentiles that the experiment's figures draw."""
+    drawn = [
+        (figure.phase, figure.metric.removesuffix(".latency"))
+        for figure in experiment.figures
+        if figure.kind == "percentiles"
+    ]
+    keys = list(zip(found.percentiles["phase"], found.percentiles["operation"], strict=True))
+    return found.percentiles[[key in drawn for key in keys]]
 
 
 def _write_texts(
@@ -199,6 +221,7 @@ def machine_words(facts: Mapping[str, Any]) -> MachineWords:
 def _questions(found: Analysis, experiment: Experiment, asked: Publication) -> Questions:
     tables = [table for table in experiment.tables if not asked.tables or table.id in asked.tables]
     return Questions(
+        percentiles=_PERCENTILES if len(_curves(found, experiment)) else "",
         baseline=found.baseline,
         same_within=found.same_within,
         engines={each.label: each.version for each in found.contenders},

@@ -52,13 +52,15 @@ def machine_text(machine: Machine) -> str:
 
 
 def confinement_text(confinement: Confinement) -> str:
-    """A way of confining in a sentence."""
-    how = str(confinement.details.get("confinement", f"runner {confinement.runner}"))
+    """A way of confining in a sentence. Of published metrics only the cap is known."""
     cap = (
         f"a memory cap of {quantity(confinement.cap_bytes, 'byte')} with the page cache inside"
         if confinement.capped
         else "no memory cap"
     )
+    if not confinement.runner:
+        return cap
+    how = str(confinement.details.get("confinement", f"runner {confinement.runner}"))
     cpus = f"CPUs {confinement.cpus}" if confinement.cpus else "all CPUs"
     cache = confinement.details.get("cache_policy")
     return f"{how}, {cap}, {cpus}" + (f", caches {cache}" if cache else "")
@@ -108,6 +110,8 @@ def _listed(name: str, values: Sequence[Any]) -> list[tuple[str, str]]:
 
 
 def when_text(analysis: Analysis) -> str:
-    """From when to when, in UTC, the day once."""
+    """From when to when, in UTC, the day once. Of published metrics only the day is known."""
+    if not analysis.started_at:
+        return analysis.ended_at[:10]
     begin, end = (text[:16].replace("T", " ") for text in (analysis.started_at, analysis.ended_at))
     return f"{begin} to {end[11:] if end[:10] == begin[:10] else end} UTC"

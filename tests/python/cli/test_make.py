@@ -107,3 +107,11 @@ def test_make_measures_nothing_for_given_records(tmp_path: Path) -> None:
     assert status == 0
     assert not any(call.startswith("kvdyno run") for call in calls)
     assert calls[-1] == "kvdyno paper trial --profile quick --results /archive"
+
+
+def test_make_builds_the_engines_of_a_paper_of_published_sweeps(tmp_path: Path) -> None:
+    status, calls = _make(tmp_path, "paper", "PAPER=trial", "PUBLISHED=results/x", answers=_PAPER)
+    assert status == 0
+    assert not any(call.startswith("kvdyno run") for call in calls)
+    assert any(call.startswith("kvdyno engines ") and " two " in call for call in calls)
+    assert calls[-1] == "kvdyno paper trial --profile quick --published results/x"

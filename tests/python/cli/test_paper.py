@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from kvdyno import pipeline
+from kvdyno.model.project import Project
 from kvdyno.paper.texts import code
 
 from .conftest import PROFILES, Checkout
@@ -114,6 +118,71 @@ def test_a_record_that_cannot_be_read_stops_a_paper_and_is_named(written: Checko
     answer = written.kvdyno("paper", "trial", "--uncapped", "--tex-only", "--results", str(results))
     assert answer.status == 7
     assert str(broken) in answer.err
+
+
+@pytest.fixture
+def published(written: Checkout) -> Iterator[Path]:
+    """The records of `tiny`, published in the checkout."""
+    project = Project.find(start=written.root)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("KVDYNO_BUILD", str(written.root / "build"))
+        recorded = pipeline.find_recorded(project, pipeline.Request("tiny"), uncapped=True)
+    facts = {"kvdyno.commit": "0123456789abcdef", "kvdyno.modified": False}
+    records = {
+        name: record.model_copy(
+            update={
+                "environment": record.environment.model_copy(
+                    update={"facts": {**record.environment.facts, **facts}}
+                )
+            }
+        )
+        for name, record in recorded.records.items()
+    }
+    found = pipeline.analyse(project, recorded.plan, records=records.values())
+    asked = pipeline.Publication(name="tiny", state="nothing else running")
+    folder = pipeline.publish(
+        project, pipeline.Recorded(recorded.plan, records, partial=False), found, asked, drawn=()
+    )
+    yield folder
+    shutil.rmtree(folder)
+
+
+def test_published_sweeps_take_the_place_of_records(
+    written: Checkout, published: Path, tmp_path: Path
+) -> None:
+    answer = written.kvdyno(
+        *("paper", "trial", "--tex-only", "--published", str(published)), "--results", str(tmp_path)
+    )
+    assert answer.status == 0, answer.err
+    text = (tmp_path / "papers/trial-quick/paper.tex").read_text()
+    assert "rendered it from published metrics" in text
+    assert "published as results/tiny: commit 0123456789abcdef, nothing else running" in text
+    assert "nothing is published at profile quick" in text, "of the other experiment"
+    assert "not kept" in text
+    assert (tmp_path / "papers/trial-quick/figures/tiny/throughput.pdf").is_file()
+    assert written.kvdyno("paper", "trial", "--uncapped", "--tex-only").status == 0
+    own = (written.root / "results/papers/trial-quick/paper.tex").read_text()
+    value = re.compile(r"[\d.]+~[kM]?op/s \(.*?\)")
+    assert value.findall(text) == value.findall(own) != []
+
+
+def test_a_folder_without_one_published_sweep_each_is_refused(
+    written: Checkout, published: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    asked = ("paper", "trial", "--tex-only", "--published", str(folder))
+    answer = written.kvdyno(*asked)
+    assert answer.status == 2
+    assert "expected a folder with published sweeps" in answer.err
+    for name in ("one", "two"):
+        shutil.copytree(published, folder / name)
+    answer = written.kvdyno(*asked)
+    assert answer.status == 2
+    assert "expected one folder for tiny at profile quick" in answer.err
+    answer = written.kvdyno(*asked, "--repeat", "3")
+    assert answer.status == 2
+    assert "expected no --runner, --repeat or --uncapped" in answer.err
 
 
 def test_an_excluded_host_is_a_note_of_its_chapter(written: Checkout, tmp_path: Path) -> None:

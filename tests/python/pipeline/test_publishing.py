@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from fakes_records import LABELS, Fake, Sweep, fake_sweep
 
@@ -86,6 +87,69 @@ def test_claims_keep_the_doubts_that_their_records_raised(sweep: Sweep, project:
     assert [(doubt.claim, doubt.reason) for doubt in metrics.doubts] == [("C-small", "1 of 6 runs were lost")]
     again = analysis.analyse_metrics(read_metrics(folder / "metrics.parquet"), metrics)
     assert again.claims == found.claims
+
+
+def test_published_metrics_show_what_their_records_show(sweep: Sweep, project: Project) -> None:
+    recorded, found = _recorded(sweep)
+    folder = pipeline.publish(project, recorded, found, ASKED, drawn=())
+    origin = spec.read_origin(folder / "origin.yaml")
+    assert origin.metrics is not None
+    frame = read_metrics(folder / "metrics.parquet")
+    again = analysis.analyse_published(sweep.plan, frame, origin.metrics, origin=origin)
+    assert again.claims == found.claims
+    assert (again.axes, again.baseline, again.runs_ok) == (found.axes, found.baseline, found.runs_ok)
+    for table in ("estimates", "ratios", "overall", "planned", "published"):
+        pd.testing.assert_frame_equal(getattr(again, table), getattr(found, table), check_dtype=False)
+    assert [each.label for each in again.contenders] == [each.label for each in found.contenders]
+    assert [(each.point, each.status) for each in again.failures] == [
+        (each.point, each.status) for each in found.failures
+    ]
+    (machine,) = again.machines
+    assert (machine.host_id, machine.runs) == ("host", len(sweep.records))
+    assert machine_words({**machine.facts, "memory.bytes": 24 << 30}) == origin.machines[0]
+    assert [each.cap_bytes for each in again.confinements] == [each.cap_bytes for each in found.confinements]
+    assert again.cautions == ()
+
+
+def test_metrics_of_other_points_are_refused(sweep: Sweep, project: Project) -> None:
+    recorded, found = _recorded(sweep)
+    folder = pipeline.publish(project, recorded, found, ASKED, drawn=())
+    origin = spec.read_origin(folder / "origin.yaml")
+    assert origin.metrics is not None
+    frame = read_metrics(folder / "metrics.parquet")
+    size = Fake(folder).sizes[0]
+    other = frame.assign(dataset=frame["dataset"].replace(size, size + 1))
+    for message, changed in {
+        "found [0-9]+ others: ": other,
+        "expected metrics with the axes dataset, workload, found dataset$": frame.drop(columns="workload"),
+    }.items():
+        with pytest.raises(StoreError, match=message):
+            analysis.analyse_published(sweep.plan, changed, origin.metrics, origin=origin)
+
+
+def test_curves_that_figures_draw_are_published_with_the_metrics(
+    project: Project, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    sweep = fake_sweep(Fake(tmp_path_factory.mktemp("curves"), repetitions=2))
+    recorded, found = _recorded(sweep)
+    assert any(figure.kind == "percentiles" for figure in sweep.experiment.figures)
+    folder = pipeline.publish(project, recorded, found, ASKED, drawn=())
+    origin = spec.read_origin(folder / "origin.yaml")
+    assert origin.metrics is not None
+    curves = read_metrics(folder / origin.metrics.percentiles)
+    assert set(curves["operation"]) <= set(found.percentiles["operation"])
+    again = analysis.analyse_published(
+        sweep.plan,
+        read_metrics(folder / "metrics.parquet"),
+        origin.metrics,
+        origin=origin,
+        percentiles=curves,
+    )
+    assert len(again.percentiles) == len(curves) > 0
+    pipeline.derive(project, write=False)  # the folder names the file
+    without = replace(found, percentiles=found.percentiles.iloc[:0])
+    pipeline.publish(project, recorded, without, ASKED, drawn=())
+    assert not (folder / "percentiles.parquet").exists()
 
 
 def test_the_origin_holds_what_a_reader_needs(sweep: Sweep, project: Project) -> None:
