@@ -42,8 +42,8 @@ def analyse_published(
     experiment = plan.experiment
     names = axis_columns(frame)
     axes = facts.axes({name: axis_values(name, frame) for name in names}, plan=plan)
+    check_points(plan, frame)
     planned = facts.planned(plan, axes=names)
-    _check_points(plan, frame, planned=planned, axes=names)
     shown = (*experiment.figures, *experiment.tables)
     judged = judge(
         frame,
@@ -81,8 +81,11 @@ def analyse_published(
     )
 
 
-def _check_points(plan: Plan, frame: pd.DataFrame, *, planned: pd.DataFrame, axes: Sequence[str]) -> None:
-    """Metrics of an experiment that was changed since cannot be read by its present file."""
+def check_points(plan: Plan, frame: pd.DataFrame) -> None:
+    """Raise StoreError where the metrics have points or axes that the plan lacks: they were measured before the
+    experiment's file was changed.
+    """
+    axes = axis_columns(frame)
     where = plan.experiment.name
     remedy = "publish it again, or use the experiment's file of the commit in origin.yaml"
     known = {name for point in plan.points for name in point.axes if name not in (*IDENTITY, "engine")}
@@ -92,7 +95,7 @@ def _check_points(plan: Plan, frame: pd.DataFrame, *, planned: pd.DataFrame, axe
             where=where,
             remedy=remedy,
         )
-    others = set(_points(frame, axes)) - set(_points(planned, axes))
+    others = set(_points(frame, axes)) - set(_points(facts.planned(plan, axes=axes), axes))
     if others:
         listed = "; ".join(sorted(" ".join(map(str, filter(None, point))) for point in others)[:3])
         raise StoreError(

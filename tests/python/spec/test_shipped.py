@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from kvdyno.analysis.published import check_points
 from kvdyno.catalog import discover
 from kvdyno.model.axes import RUNS_OPERATIONS
 from kvdyno.model.project import Project
 from kvdyno.model.properties import read_properties
 from kvdyno.model.versions import SYSTEM, read_versions, versioned
+from kvdyno.pipeline.committed import origins_below
 from kvdyno.plan import estimate, make_plan, select
 from kvdyno.spec import (
     list_experiments,
@@ -38,6 +40,7 @@ from kvdyno.spec.form import (
 )
 from kvdyno.spec.space import SpaceForm
 from kvdyno.spec.studies import ExpectForm, HypothesisForm, PublishedForm, StudyForm
+from kvdyno.store import read_metrics
 
 PROJECT = Project.find(start=Path(__file__))
 
@@ -80,6 +83,22 @@ WORKLOADS = sorted(PROJECT.workloads.glob("*.properties"))
 def test_an_experiment_has_no_mistake(name: str, profile: str) -> None:
     experiment = load_experiment(name, project=PROJECT, catalog=CATALOG, profile=profile)
     assert make_plan(experiment, catalog=CATALOG, project=PROJECT).runs
+
+
+PUBLISHED = origins_below(PROJECT.committed / "evendb-small")
+
+
+@pytest.mark.parametrize("folder", PUBLISHED, ids=lambda folder: folder.name)
+def test_a_published_sweep_of_a_paper_has_the_points_of_its_experiment(folder: Path) -> None:
+    origin = PUBLISHED[folder]
+    assert origin.sweep is not None
+    assert origin.metrics is not None
+    name, profile = origin.sweep
+    experiment = load_experiment(name, project=PROJECT, catalog=CATALOG, profile=profile)
+    plan = make_plan(experiment, catalog=CATALOG, project=PROJECT)
+    frame = read_metrics(folder / origin.metrics.file)
+    check_points(plan, frame)
+    assert frame["run_id"].nunique() == len(plan.runs)
 
 
 def test_every_published_claim_is_in_an_experiment_with_its_bounds() -> None:
