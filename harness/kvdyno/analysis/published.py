@@ -20,7 +20,7 @@ from .choice import choices
 from .committed import axis_columns, axis_values, concluded
 from .files import event_table, percentile_table, series_tables
 from .frame import IDENTITY, point_columns
-from .judged import judge
+from .judged import Shown, judge
 from .overlays import beside
 
 
@@ -44,7 +44,7 @@ def analyse_published(
     axes = facts.axes({name: axis_values(name, frame) for name in names}, plan=plan)
     check_points(plan, frame)
     planned = facts.planned(plan, axes=names)
-    shown = (*experiment.figures, *experiment.tables)
+    shown: Shown = (*experiment.figures, *experiment.tables)
     judged = judge(
         frame,
         axes=names,
@@ -82,8 +82,8 @@ def analyse_published(
 
 
 def check_points(plan: Plan, frame: pd.DataFrame) -> None:
-    """Raise StoreError where the metrics have points or axes that the plan lacks: they were measured before the
-    experiment's file was changed.
+    """Raise StoreError where the metrics have points or axes that the plan lacks: the experiment's file was
+    changed since.
     """
     axes = axis_columns(frame)
     where = plan.experiment.name
@@ -117,7 +117,12 @@ def _runs(frame: pd.DataFrame, *, axes: Sequence[Axis]) -> pd.DataFrame:
     units = {axis.name: axis.unit for axis in axes if len(axis.values) > 1}
     rows = frame.drop_duplicates("run_id")
     kept = rows[[*point_columns(names), "run_id", "sweep_id", "repetition", "load", "status"]]
-    named = [facts.point_name(str(row["label"]), row, units=units) for row in kept.to_dict("records")]
+    labels = kept["label"].map(str)
+    values = kept[list(units)].itertuples(index=False, name=None)
+    named = [
+        facts.point_name(label, dict(zip(units, row, strict=True)), units=units)
+        for label, row in zip(labels, values, strict=True)
+    ]
     return kept.assign(point=named, order=range(len(kept)), started_at="", ended_at="", folder="")
 
 

@@ -121,7 +121,7 @@ def test_metrics_of_other_points_are_refused(sweep: Sweep, project: Project) -> 
     other = frame.assign(dataset=frame["dataset"].replace(size, size + 1))
     for message, changed in {
         "found [0-9]+ others: ": other,
-        "expected metrics with the axes dataset, workload, found dataset$": frame.drop(columns="workload"),
+        "expected metrics with the axes dataset, workload, found dataset\n": frame.drop(columns="workload"),
     }.items():
         with pytest.raises(StoreError, match=message):
             analysis.analyse_published(sweep.plan, changed, origin.metrics, origin=origin)
