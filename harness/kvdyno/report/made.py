@@ -52,7 +52,7 @@ def machine_text(machine: Machine) -> str:
 
 
 def confinement_text(confinement: Confinement) -> str:
-    """A way of confining in a sentence. Of published metrics only the cap is known."""
+    """A way of confining in a sentence. Published metrics keep only the cap."""
     cap = (
         f"a memory cap of {quantity(confinement.cap_bytes, 'byte')} with the page cache inside"
         if confinement.capped
@@ -110,7 +110,7 @@ def _listed(name: str, values: Sequence[Any]) -> list[tuple[str, str]]:
 
 
 def when_text(analysis: Analysis) -> str:
-    """From when to when, in UTC, the day once. Of published metrics only the day is known."""
+    """From when to when, in UTC, the day once. Published metrics keep only the day."""
     if not analysis.started_at:
         return analysis.ended_at[:10]
     begin, end = (text[:16].replace("T", " ") for text in (analysis.started_at, analysis.ended_at))
