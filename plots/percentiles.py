@@ -6,6 +6,7 @@ all repetitions' operations together, so there is no interval to draw.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,8 @@ TABLE: TableKind = "percentiles"
 OPTIONS: OptionForms = {}
 
 _TICKS = (0.0, 90.0, 99.0, 99.9, 99.99, 99.999, 99.9999)
+#: What a tick's text takes in inches, a letter and the gap to the next text; and the axes' share of a panel.
+_LETTER, _GAP, _AXES = 0.07, 0.06, 0.8
 
 
 @style.styled
@@ -38,7 +41,10 @@ def draw(table: pd.DataFrame, binding: Binding) -> Figure:
                 marker=look.marker, markevery=0.2, markeredgecolor=style.PAPER, markeredgewidth=0.6,
             )  # fmt: skip
             handles.setdefault(look.name, line)
-        _tail_axis(axes, float(below["percentile"].max()) if len(below) else 99.0)
+        grid = axes.get_subplotspec()
+        assert grid is not None, "panels lie in a grid"
+        width = _AXES * figure.get_figwidth() / grid.get_gridspec().ncols / binding.sheet.letters
+        _tail_axis(axes, float(below["percentile"].max()) if len(below) else 99.0, width=width)
     # One scale for all, so that panels can be compared.
     every = table.loc[table["percentile"] < 100, "value"]
     shown = [scales.scaled(axes, every, binding.unit) for axes, _ in panels]
@@ -51,10 +57,26 @@ def _nines(percentile: np.ndarray) -> np.ndarray:
     return -np.log10(1 - percentile / 100)
 
 
-def _tail_axis(axes: Axes, highest: float) -> None:
+def _tail_axis(axes: Axes, highest: float, *, width: float) -> None:
     shown = [p for p in _TICKS if p <= highest]
-    axes.xaxis.set_major_locator(FixedLocator(list(_nines(np.array(shown)))))
+    places = _nines(np.array(shown))
+    axes.xaxis.set_major_locator(FixedLocator(list(places)))
     axes.xaxis.set_minor_locator(NullLocator())
-    axes.set_xticklabels([f"{p:g}" for p in shown])
-    axes.set_xlabel("percentile")
     axes.set_xlim(left=0)
+    inches = places / axes.get_xlim()[1] * width
+    axes.set_xticklabels(_with_room([f"{p:g}" for p in shown], inches))
+    axes.set_xlabel("percentile")
+
+
+def _with_room(texts: Sequence[str], inches: np.ndarray) -> list[str]:
+    """The texts of ticks at these places, from the tail down without those for which the one behind leaves no
+    room.
+    """
+    begins = float("inf")
+    found: list[str] = []
+    for text, middle in zip(reversed(texts), reversed(inches), strict=True):
+        half = _LETTER * len(text) / 2
+        has_room = middle + half + _GAP <= begins
+        begins = middle - half if has_room else begins
+        found.insert(0, text if has_room else "")
+    return found

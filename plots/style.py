@@ -53,6 +53,8 @@ _TITLE_LINE, _LEGEND_LINE, _CAPTION_LINE, _CAPTION_EDGE = 0.27, 0.19, 0.13, 0.07
 _LEGEND_LINE_WIDTH = 1.6  # points, at least
 #: What a legend's entry takes beside its text, and what letters take: wide ones fit, too.
 _LEGEND_MARK, _LEGEND_LETTER, _CAPTION_LETTER = 0.5, 0.062, 0.053
+#: What a letter of a panel's name takes, and what stands to the left of the name.
+_PANEL_LETTER, _PANEL_EDGE = 0.083, 0.45
 _RC: dict[str, Any] = {
     "font.family": "DejaVu Sans",
     "font.size": 8.5,
@@ -230,12 +232,14 @@ def panels(table: pd.DataFrame, binding: Binding) -> tuple[Figure, list[tuple[Ax
     high = math.ceil(len(keys) / wide)
     size = (sheet.width if wide > 1 else sheet.alone, min(sheet.panel_height * high, sheet.tallest))
     figure = Figure(figsize=size, layout="constrained")
+    letters = int((size[0] / wide / sheet.letters - _PANEL_EDGE) / _PANEL_LETTER)
     drawn = []
     for place, key in enumerate(keys):
         axes = figure.add_subplot(high, wide, place + 1)
         if columns:
             names = [(c, v) for c, v in zip(columns, key, strict=True) if c in speaking]
-            axes.set_title(", ".join(panel_text(c, v, binding) for c, v in names))
+            name = ", ".join(panel_text(c, v, binding) for c, v in names)
+            axes.set_title(textwrap.fill(name, letters, break_long_words=False, break_on_hyphens=False))
         drawn.append((axes, rows_of(table, columns, key) if columns else table))
     return figure, drawn
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import matplotlib
@@ -245,6 +246,27 @@ def test_each_measure_has_axes_and_a_unit_of_its_own() -> None:
     assert titled["Rate, A"].get_ylabel() == "kop/s"
     assert titled["Size, A"].get_ylabel() == "GiB"
     assert all(axes.get_ylim()[0] == 0 for axes in figure.axes)
+
+
+def test_texts_of_narrow_panels_stay_apart_and_inside_the_figure() -> None:
+    levels = [100 * (1 - 10.0**-nines) for nines in np.arange(0, 6.5, 0.25)]
+    names = [f"{size} MiB, keys that are popular together" for size in (64, 256, 1024)]
+    rows = [
+        {"label": "LevelDB", "workload": name, "percentile": p, "value": 1e3 + p, "n": 5}
+        for name in names
+        for p in levels
+    ]
+    kind = plots.kinds()["percentiles"]
+    figure = kind.draw(pd.DataFrame(rows), replace(binding(kind), sheet=plots.COLUMNS))
+    figure.canvas.draw()
+    for axes in figure.axes:
+        shown = [tick for tick in axes.get_xticklabels() if tick.get_text()]
+        assert {"0", "99.9999"} <= {tick.get_text() for tick in shown}
+        boxes = [tick.get_window_extent() for tick in shown]
+        assert all(a.x1 < b.x0 for a, b in pairwise(boxes))
+    titles = [text for text in figure.findobj(matplotlib.text.Text) if "popular" in text.get_text()]
+    assert len(titles) == len(names)
+    assert all(text.get_window_extent().x1 <= figure.bbox.width for text in titles)
 
 
 def test_legends_and_captions_stay_inside_the_figure() -> None:
