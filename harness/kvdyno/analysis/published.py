@@ -11,13 +11,15 @@ from dataclasses import replace
 import pandas as pd
 
 from kvdyno.errors import StoreError
-from kvdyno.model.origin import NOT_KEPT, Origin, Questions
+from kvdyno.model.experiment import ClaimSpec
+from kvdyno.model.origin import NOT_KEPT, Doubt, Origin, Questions
 from kvdyno.model.point import Plan
-from kvdyno.model.results import Analysis, Axis, Confinement, Contender, FailedRun, Machine
+from kvdyno.model.results import Analysis, Axis, Confinement, Contender, FailedRun, Machine, as_measured
 
 from . import facts
 from .choice import choices
 from .committed import axis_columns, axis_values, concluded
+from .derived import with_derived
 from .files import event_table, percentile_table, series_tables
 from .frame import IDENTITY, point_columns
 from .judged import Shown, judge
@@ -36,10 +38,13 @@ def analyse_published(
     they are today. `asked` is what was asked of the metrics; `percentiles` is as `Analysis.percentiles`, None
     where it was not published.
 
+    Metrics that the experiment makes of others are made again. A claim that was made since cannot be decided.
     A contender's options are those that its preset and the experiment set, at paper scale. Raises StoreError
     where the metrics have points or axes that the plan lacks.
     """
     experiment = plan.experiment
+    made = {metric.id for metric in experiment.metrics}
+    frame = with_derived(frame[~frame["metric"].isin(made)], experiment.metrics)
     names = axis_columns(frame)
     axes = facts.axes({name: axis_values(name, frame) for name in names}, plan=plan)
     check_points(plan, frame)
@@ -53,7 +58,13 @@ def analyse_published(
         baseline=experiment.baseline,
         margin=experiment.same_within,
     )
-    questions = asked.model_copy(update={"claims": experiment.claims, "same_within": experiment.same_within})
+    questions = asked.model_copy(
+        update={
+            "claims": experiment.claims,
+            "same_within": experiment.same_within,
+            "doubts": (*asked.doubts, *_unknown_doubts(plan, asked, axes=axes)),
+        }
+    )
     found = concluded(judged, questions, axes=axes, planned=planned)
     runs = _runs(judged.frame, axes=axes)
     series, steadiness, _ = series_tables((), run_dirs={}, axes=names)
@@ -79,6 +90,23 @@ def analyse_published(
         runs_planned=len(plan.runs),
         ended_at=f"{origin.date}T00:00:00+00:00",
     )
+
+
+def _unknown_doubts(plan: Plan, asked: Questions, *, axes: Sequence[Axis]) -> Iterator[Doubt]:
+    """Doubts come from records. About a claim that was made, or moved to other points, since the metrics were
+    published, none were looked for.
+    """
+    published = {claim.id: _place(claim) for claim in asked.claims}
+    for claim in plan.experiment.claims:
+        if published.get(claim.id) != _place(as_measured(claim, axes)):
+            reason = "the claim is newer than the published metrics: what speaks against them is not known"
+            yield Doubt(claim=claim.id, reason=reason, remedy="publish the sweep again")
+
+
+def _place(claim: ClaimSpec) -> tuple[object, ...]:
+    """Which numbers a claim is about."""
+    chosen = ({axis: tuple(values) for axis, values in each.items()} for each in (claim.where, claim.along))
+    return (claim.metric, claim.phase, claim.engine, claim.relative_to, *chosen)
 
 
 def check_points(plan: Plan, frame: pd.DataFrame) -> None:
@@ -143,10 +171,11 @@ def _failures(runs: pd.DataFrame, *, axes: Sequence[str]) -> Iterator[FailedRun]
 def _machines(frame: pd.DataFrame, origin: Origin) -> tuple[Machine, ...]:
     """In the order of the origin, which is that of the metrics."""
     runs = frame.drop_duplicates("run_id")
-    hosts = runs["host"].value_counts(sort=False) if "host" in runs else {NOT_KEPT: len(runs)}
+    hosts = runs.groupby("host", sort=False).size().to_dict() if "host" in runs else {NOT_KEPT: len(runs)}
+    commit = {} if origin.commit == NOT_KEPT else {"kvdyno.commit": origin.commit}
     return tuple(
-        Machine(str(host), {**words.facts, "kvdyno.commit": origin.commit}, int(count))
-        for (host, count), words in zip(hosts.items(), origin.machines, strict=False)
+        Machine(str(host), {**words.facts, **commit}, int(count))
+        for (host, count), words in zip(hosts.items(), origin.machines, strict="host" in runs)
     )
 
 

@@ -79,6 +79,11 @@ def paper(
     if name is None:
         known = ", ".join(list_papers(here.paper_texts)) or "none"
         raise UsageError(f"expected the name of a paper; there are: {known}", remedy="name one")
+    if published and (runner or repeat or uncapped or plan):
+        raise UsageError(
+            "published sweeps are taken as they are: expected no --runner, --repeat, --uncapped or --plan",
+            where="--published",
+        )
     if experiments:
         asked = pipeline.read_paper(here, name)
         for experiment in asked.experiments:
@@ -89,11 +94,6 @@ def paper(
             pipeline.plan_paper(here, name, profile=profile, runner=runner or "local", uncapped=uncapped)
         )
         return
-    if published and (runner or repeat or uncapped):
-        raise UsageError(
-            "--published takes sweeps as they were published: expected no --runner, --repeat or --uncapped",
-            where="--published",
-        )
     made = pipeline.write_paper(
         here,
         name,

@@ -10,15 +10,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import pandas as pd
 
 from .engine import Durability
-from .experiment import AxisValue
+from .experiment import AxisValue, ClaimSpec, TableSpec
 from .noise import selftest_command
 from .record import RunStatus
 
+SpecT = TypeVar("SpecT", TableSpec, ClaimSpec)
 ClaimVerdict = Literal["supported", "contradicted", "undecided", "not measured"]
 CautionKind = Literal[
     "uncapped",
@@ -474,3 +475,24 @@ def select_rows(
         else:
             keep &= table[axis].isin(list(values)) if axis in table else False
     return table[keep]
+
+
+def as_measured(spec: SpecT, axes: Sequence[Axis]) -> SpecT:
+    """The specification with its values of axes as the metrics have them, not at paper scale."""
+    scaled = {axis.name: axis.scaled for axis in axes}
+    filters = {"where": spec.where} | ({"along": spec.along} if isinstance(spec, ClaimSpec) else {})
+    update = {
+        key: {
+            axis: tuple(
+                at
+                for value in values
+                # A step keeps a value that the profile lacks: it selects nothing, and is still a step.
+                for at in sorted(scaled[axis].get(value, () if key == "where" else (value,)), key=str)
+            )
+            if axis in scaled
+            else values
+            for axis, values in chosen.items()
+        }
+        for key, chosen in filters.items()
+    }
+    return spec.model_copy(update=update)

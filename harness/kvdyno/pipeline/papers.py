@@ -206,7 +206,8 @@ def _as_published(project: Project, sweep: _Published, request: Request) -> _Par
         percentiles=read_metrics(folder / asked.percentiles) if asked.percentiles else None,
     )
     inside = folder.relative_to(project.root) if folder.is_relative_to(project.root) else folder
-    note = f"published as {inside}: commit {origin.commit}, {origin.state}"
+    changes = " with changes" if origin.modified is True else ""
+    note = f"published as {inside}: commit {origin.commit}{changes}, {origin.state}"
     return _Part(whole.experiment, shown, (note,))
 
 

@@ -9,16 +9,16 @@ import shutil
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pandas as pd
 from ruamel.yaml import YAML
 
 from kvdyno.errors import StoreError, UsageError
-from kvdyno.model.experiment import ClaimSpec, Experiment, TableSpec
+from kvdyno.model.experiment import Experiment
 from kvdyno.model.origin import FILE, Doubt, MachineWords, Origin, Questions
 from kvdyno.model.project import Project
-from kvdyno.model.results import Analysis
+from kvdyno.model.results import Analysis, as_measured
 from kvdyno.model.words import unknown
 from kvdyno.spec import read_origin
 from kvdyno.store import make_folder, write_metrics
@@ -35,7 +35,6 @@ _NAME = re.compile(
 )
 _GIB = 1 << 30
 _PERCENTILES = "percentiles.parquet"
-SpecT = TypeVar("SpecT", TableSpec, ClaimSpec)
 
 
 @dataclass(frozen=True)
@@ -227,31 +226,10 @@ def _questions(found: Analysis, experiment: Experiment, asked: Publication) -> Q
         engines={each.label: each.version for each in found.contenders},
         units={axis.name: axis.unit for axis in found.axes if axis.unit},
         # Published numbers are not metrics, and stay where they are.
-        tables=tuple(_measured(t, found).model_copy(update={"published": None}) for t in tables),
-        claims=tuple(_measured(claim, found) for claim in experiment.claims),
+        tables=tuple(as_measured(t, found.axes).model_copy(update={"published": None}) for t in tables),
+        claims=tuple(as_measured(claim, found.axes) for claim in experiment.claims),
         doubts=tuple(_doubts(found)),
     )
-
-
-def _measured(spec: SpecT, found: Analysis) -> SpecT:
-    """The specification with its values of axes as the metrics have them, not at paper scale."""
-    scaled = {axis.name: axis.scaled for axis in found.axes}
-    filters = {"where": spec.where} | ({"along": spec.along} if isinstance(spec, ClaimSpec) else {})
-    update = {
-        key: {
-            axis: tuple(
-                at
-                for value in values
-                # A step keeps a value that the profile lacks: it selects nothing, and is still a step.
-                for at in sorted(scaled[axis].get(value, () if key == "where" else (value,)), key=str)
-            )
-            if axis in scaled
-            else values
-            for axis, values in chosen.items()
-        }
-        for key, chosen in filters.items()
-    }
-    return spec.model_copy(update=update)
 
 
 def _doubts(found: Analysis) -> Iterator[Doubt]:

@@ -180,9 +180,10 @@ def test_a_folder_without_one_published_sweep_each_is_refused(
     answer = written.kvdyno(*asked)
     assert answer.status == 2
     assert "expected one folder for tiny at profile quick" in answer.err
-    answer = written.kvdyno(*asked, "--repeat", "3")
-    assert answer.status == 2
-    assert "expected no --runner, --repeat or --uncapped" in answer.err
+    for useless in (("--repeat", "3"), ("--runner", "local"), ("--uncapped",), ("--plan",)):
+        answer = written.kvdyno(*asked, *useless)
+        assert answer.status == 2
+        assert "expected no --runner" in answer.err
 
 
 def test_an_excluded_host_is_a_note_of_its_chapter(written: Checkout, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -93,6 +94,20 @@ def test_every_folder_of_results_names_its_origin() -> None:
 def test_every_figure_of_a_document_is_named_by_an_origin() -> None:
     named = {name for origin in pipeline.origins(PROJECT).values() for name in origin.figures}
     assert {str(path.relative_to(ROOT)) for path in _listed("docs/images/*.svg")} == named
+
+
+@pytest.mark.skipif(shutil.which("pdftotext") is None, reason="no pdftotext: harness/setup.sh latex")
+def test_the_paper_shows_the_sweeps_that_are_published() -> None:
+    command = ["pdftotext", str(ROOT / "docs" / "evendb-small.pdf"), "-"]
+    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    letters = re.sub(r"[\s-]", "", text)  # lines break inside of names
+    lacking = [
+        folder.name
+        for folder, origin in committed.origins_below(PROJECT.committed / "evendb-small").items()
+        for sweep in origin.sweeps
+        if sweep.replace("-", "") not in letters
+    ]
+    assert lacking == [], "run: make paper (docs/paper.md), and copy the PDF"
 
 
 def test_a_measured_number_is_found() -> None:

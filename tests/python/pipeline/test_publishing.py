@@ -13,6 +13,8 @@ from fakes_records import LABELS, Fake, Sweep, fake_sweep
 
 from kvdyno import analysis, pipeline, report, spec
 from kvdyno.errors import KvdynoError, SpecError, StoreError, UsageError
+from kvdyno.model.experiment import DerivedMetric
+from kvdyno.model.origin import Origin, Questions
 from kvdyno.model.project import Project
 from kvdyno.model.record import Record
 from kvdyno.model.results import Analysis
@@ -89,13 +91,18 @@ def test_claims_keep_the_doubts_that_their_records_raised(sweep: Sweep, project:
     assert again.claims == found.claims
 
 
-def test_published_metrics_show_what_their_records_show(sweep: Sweep, project: Project) -> None:
+def _published(sweep: Sweep, project: Project) -> tuple[Analysis, Origin, Questions, pd.DataFrame]:
+    """What the records show, and what is published of them."""
     recorded, found = _recorded(sweep)
     folder = pipeline.publish(project, recorded, found, ASKED, drawn=())
     origin = spec.read_origin(folder / "origin.yaml")
     assert origin.metrics is not None
-    frame = read_metrics(folder / "metrics.parquet")
-    again = analysis.analyse_published(sweep.plan, frame, origin.metrics, origin=origin)
+    return found, origin, origin.metrics, read_metrics(folder / "metrics.parquet")
+
+
+def test_published_metrics_show_what_their_records_show(sweep: Sweep, project: Project) -> None:
+    found, origin, asked, frame = _published(sweep, project)
+    again = analysis.analyse_published(sweep.plan, frame, asked, origin=origin)
     assert again.claims == found.claims
     assert (again.axes, again.baseline, again.runs_ok) == (found.axes, found.baseline, found.runs_ok)
     for table in ("estimates", "ratios", "overall", "planned", "published"):
@@ -111,20 +118,44 @@ def test_published_metrics_show_what_their_records_show(sweep: Sweep, project: P
     assert again.cautions == ()
 
 
+def test_a_claim_that_is_newer_than_the_metrics_decides_nothing(sweep: Sweep, project: Project) -> None:
+    _, origin, asked, frame = _published(sweep, project)
+    (known,) = (claim for claim in sweep.experiment.claims if claim.id == "P-always")
+    reworded = known.model_copy(update={"text": "Whatever it is", "at_least": 0.0, "at_most": None})
+    new = reworded.model_copy(update={"id": "new"})
+    moved = reworded.model_copy(update={"where": {**known.where, "workload": ("A",)}})
+    for claim, doubted in ((new, True), (moved, True), (reworded, False)):
+        experiment = sweep.experiment.model_copy(update={"claims": (claim,)})
+        plan = replace(sweep.plan, experiment=experiment)
+        (result,) = analysis.analyse_published(plan, frame, asked, origin=origin).claims
+        assert (result.verdict == "undecided") == doubted
+        assert all(("newer than the published metrics" in point.doubt) == doubted for point in result.points)
+
+
+def test_a_metric_is_derived_as_the_experiment_has_it_today(sweep: Sweep, project: Project) -> None:
+    _, origin, asked, frame = _published(sweep, project)
+    twice = DerivedMetric(id="twice", sum=("throughput", "throughput"))
+    experiment = sweep.experiment.model_copy(update={"metrics": (twice,)})
+    old = frame[frame["metric"] == "throughput"].assign(metric="twice")
+    shown = analysis.analyse_published(
+        replace(sweep.plan, experiment=experiment), pd.concat([frame, old]), asked, origin=origin
+    ).frame
+    values = {
+        name: shown.loc[shown["metric"] == name, "value"].to_numpy() for name in ("twice", "throughput")
+    }
+    assert list(values["twice"]) == list(2 * values["throughput"])
+
+
 def test_metrics_of_other_points_are_refused(sweep: Sweep, project: Project) -> None:
-    recorded, found = _recorded(sweep)
-    folder = pipeline.publish(project, recorded, found, ASKED, drawn=())
-    origin = spec.read_origin(folder / "origin.yaml")
-    assert origin.metrics is not None
-    frame = read_metrics(folder / "metrics.parquet")
-    size = Fake(folder).sizes[0]
+    _, origin, asked, frame = _published(sweep, project)
+    size = frame["dataset"].iloc[0]
     other = frame.assign(dataset=frame["dataset"].replace(size, size + 1))
     for message, changed in {
         "found [0-9]+ others: ": other,
         "expected metrics with the axes dataset, workload, found dataset\n": frame.drop(columns="workload"),
     }.items():
         with pytest.raises(StoreError, match=message):
-            analysis.analyse_published(sweep.plan, changed, origin.metrics, origin=origin)
+            analysis.analyse_published(sweep.plan, changed, asked, origin=origin)
 
 
 def test_curves_that_figures_draw_are_published_with_the_metrics(
