@@ -5,13 +5,14 @@ Against records there are no cautions, series, events, builds or options in forc
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import pandas as pd
 
 from kvdyno.errors import StoreError
 from kvdyno.model.experiment import ClaimSpec
+from kvdyno.model.noise import HostNoise
 from kvdyno.model.origin import NOT_KEPT, Doubt, Origin, Questions
 from kvdyno.model.point import Plan
 from kvdyno.model.results import Analysis, Axis, Confinement, Contender, FailedRun, Machine, as_measured
@@ -24,6 +25,7 @@ from .files import event_table, percentile_table, series_tables
 from .frame import IDENTITY, point_columns
 from .judged import Shown, judge
 from .overlays import beside
+from .twins import noise_floors
 
 
 def analyse_published(
@@ -33,10 +35,11 @@ def analyse_published(
     *,
     origin: Origin,
     percentiles: pd.DataFrame | None = None,
+    noise: Mapping[tuple[str, str], HostNoise] | None = None,
 ) -> Analysis:
     """What the metrics of a published sweep show of the plan's experiment: its figures, tables and claims as
     they are today. `asked` is what was asked of the metrics; `percentiles` is as `Analysis.percentiles`, None
-    where it was not published.
+    where it was not published; `noise` is what was published of self-tests, by host and runner.
 
     Metrics that the experiment makes of others are made again. A claim that was made since cannot be decided.
     A contender's options are those that its preset and the experiment set, at paper scale. Raises StoreError
@@ -67,6 +70,9 @@ def analyse_published(
     )
     found = concluded(judged, questions, axes=axes, planned=planned)
     runs = _runs(judged.frame, axes=axes)
+    machines = _machines(judged.frame, origin)
+    places = [(machine.host_id, origin.runner) for machine in machines]
+    known = {place: (noise or {}).get(place) for place in places}
     series, steadiness, _ = series_tables((), run_dirs={}, axes=names)
     if percentiles is None:
         percentiles, _ = percentile_table((), run_dirs={}, axes=names)
@@ -85,7 +91,8 @@ def analyse_published(
             shown, experiment.published, planned=planned, ratios=judged.ratios.points, axes=axes
         ),
         failures=tuple(_failures(runs, axes=names)),
-        machines=_machines(judged.frame, origin),
+        noise=noise_floors(judged.frame, noise=known, metric=judged.metric),
+        machines=machines,
         confinements=tuple(_confinements(plan)),
         runs_planned=len(plan.runs),
         ended_at=f"{origin.date}T00:00:00+00:00",

@@ -180,6 +180,12 @@ class Origin(_Written):
         return words[2], words[words.index("--profile") + 1]
 
     @property
+    def runner(self) -> str:
+        """The runner that the command named, else the local one."""
+        words = self.command.split()
+        return words[words.index("--runner") + 1] if "--runner" in words[:-1] else "local"
+
+    @property
     def revision(self) -> str:
         """The commit, as a reader names it."""
         if self.commit is None or self.commit == NOT_KEPT:

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from kvdyno.errors import SpecError
 from kvdyno.model.papers import Absence, Chapter, PaperTable, Picture, Section
+from kvdyno.model.results import NoiseFloor
 from kvdyno.model.words import unknown
 from plots.units import axis_text, quantity
 
@@ -44,6 +45,7 @@ class Context:
                 self.other_claims,
                 self.claim_points,
                 self.hosts,
+                self.noise_floors,
                 self.commits,
                 self.lacking,
                 self.chapters_of,
@@ -213,6 +215,15 @@ class Context:
         for chapter in self._chapters.values():
             found.setdefault(chapter.analysis.machines[0].host_id, chapter)
         return tuple(found.values())
+
+    def noise_floors(self) -> tuple[tuple[Chapter, NoiseFloor], ...]:
+        """The experiments whose hosts had a self-test, each with what it lets them show."""
+        return tuple(
+            (chapter, floor)
+            for chapter in self._chapters.values()
+            for floor in chapter.analysis.noise
+            if floor.measured_at
+        )
 
     def commits(self) -> tuple[str, ...]:
         """The commits that measured, in full."""

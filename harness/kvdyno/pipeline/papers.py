@@ -15,6 +15,7 @@ from kvdyno import spec
 from kvdyno.errors import EngineError, HostError, StoreError, UsageError
 from kvdyno.model.engine import RunnerName
 from kvdyno.model.experiment import Experiment
+from kvdyno.model.noise import HostNoise
 from kvdyno.model.origin import FILE, Origin, Questions
 from kvdyno.model.papers import Absence, Chapter, Paper, PaperPart, PaperPaths
 from kvdyno.model.project import Project
@@ -24,6 +25,7 @@ from kvdyno.store import SweepStore, make_folder, read_metrics
 
 from .committed import origins_below
 from .conclusions import analyse
+from .noise import published_noise
 from .planning import Request, make_plan
 from .recorded import Recorded, find_recorded
 from .reuse import SweepSettings, corrupt, look_up, remaining
@@ -183,17 +185,25 @@ def _find_published(
     """
     titles = _titles(project)
     known = _sweeps_below(folder)
+    noise = published_noise(folder)
     found: dict[str, _Part | Absence] = {}
     for name in asked.experiments:
         at = asked.profile_of(name, profile=profile)
         if (name, at) not in known:
             found[name] = Absence(name, titles[name], f"nothing is published at profile {at}")
             continue
-        found[name] = _as_published(project, known[name, at], Request(experiment=name, profile=at))
+        request = Request(experiment=name, profile=at)
+        found[name] = _as_published(project, known[name, at], request, noise=noise)
     return found
 
 
-def _as_published(project: Project, sweep: _Published, request: Request) -> _Part:
+def _as_published(
+    project: Project,
+    sweep: _Published,
+    request: Request,
+    *,
+    noise: Mapping[tuple[str, str], HostNoise],
+) -> _Part:
     from kvdyno import analysis
 
     _, whole = make_plan(project, request)
@@ -204,6 +214,7 @@ def _as_published(project: Project, sweep: _Published, request: Request) -> _Par
         asked,
         origin=origin,
         percentiles=read_metrics(folder / asked.percentiles) if asked.percentiles else None,
+        noise=noise,
     )
     inside = folder.relative_to(project.root) if folder.is_relative_to(project.root) else folder
     changes = " with changes" if origin.modified is True else ""

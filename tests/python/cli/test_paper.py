@@ -9,10 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from fakes.noise import make_noise
 
 from kvdyno import pipeline
 from kvdyno.model.project import Project
 from kvdyno.paper.texts import code
+from kvdyno.store import read_metrics
 
 from .conftest import PROFILES, Checkout
 
@@ -164,6 +166,26 @@ def test_published_sweeps_take_the_place_of_records(
     own = (written.root / "results/papers/trial-quick/paper.tex").read_text()
     value = re.compile(r"[\d.]+~[kM]?op/s \(.*?\)")
     assert value.findall(text) == value.findall(own) != []
+
+
+def test_a_published_self_test_gives_the_noise_floor(
+    written: Checkout, published: Path, tmp_path: Path
+) -> None:
+    (host,) = set(read_metrics(published / "metrics.parquet")["host"])
+    noise = published / "selftest" / "noise.json"
+    noise.parent.mkdir()
+    origin = {"question": "How noisy is it?", "command": "kvdyno selftest", "files": ["noise.json"]}
+    origin |= {"schema_version": "kvdyno.origin/1", "seeded": True}
+    (noise.parent / "origin.yaml").write_text(json.dumps(origin))
+    noise.write_text(make_noise("memory", "c", sd_log=0.05, host_id=host).model_dump_json())
+    asked = ("paper", "trial", "--tex-only", "--published", str(published), "--results", str(tmp_path))
+    answer = written.kvdyno(*asked)
+    assert answer.status == 0, answer.err
+    assert r"\label{tab:floors}" in (tmp_path / "papers/trial-quick/paper.tex").read_text()
+    noise.write_text("{")
+    answer = written.kvdyno(*asked)
+    assert answer.status == 7
+    assert str(noise) in answer.err
 
 
 def test_a_folder_without_one_published_sweep_each_is_refused(

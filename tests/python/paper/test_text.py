@@ -11,11 +11,12 @@ import pytest
 from kvdyno.errors import SpecError
 from kvdyno.model.latex import escaped
 from kvdyno.model.papers import Absence, Chapter, PaperCell, PaperTable
+from kvdyno.model.results import NoiseFloor
 from kvdyno.paper.configurations import builds_of, configurations_of
 from kvdyno.paper.context import Context
 from kvdyno.paper.tables import is_long, long_table, place_table
 from kvdyno.paper.templates import check_typed_numbers, make_environment, render_template
-from kvdyno.paper.texts import caveats, code
+from kvdyno.paper.texts import caveats, code, floor_text
 
 POINT = {"engine": "RocksDB", "workload": "P", "dataset": "4GiB"}
 
@@ -108,6 +109,15 @@ def test_chosen_text_prints_value_and_bounds_of_the_records(context: Context) ->
     assert re.fullmatch(r"[\d.]+ \([\d.]+ to [\d.]+, \$n\$~=~3\)", value)
     assert bounds == r"leveldb / rocksdb: throughput of run \ensuremath{\ge} 1.5"
     assert context.judged("quickstart", "B", **texts).startswith(r"\notmeasured{}; ")
+
+
+def test_a_floor_names_what_its_experiment_cannot_show(chapter: Chapter) -> None:
+    known = NoiseFloor("host", "local", "2026-11-25T08:00:00Z", 3, {"A": 0.031, "C": 0.2})
+    other = dataclasses.replace(known, host_id="b", measured_at="", effects={})
+    measured = dataclasses.replace(chapter.analysis, noise=(known, other))
+    context = Context([dataclasses.replace(chapter, analysis=measured)], [])
+    ((_, floor),) = context.noise_floors()
+    assert floor_text(floor) == "3.1 % (A), 20 % (C)"
 
 
 def test_a_typed_number_in_a_text_is_refused(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from fakes.noise import make_noise
 from fakes_records import LABELS, Fake, Sweep, fake_sweep
 
 from kvdyno import analysis, pipeline, report, spec
@@ -116,6 +117,15 @@ def test_published_metrics_show_what_their_records_show(sweep: Sweep, project: P
     assert machine_words({**machine.facts, "memory.bytes": 24 << 30}) == origin.machines[0]
     assert [each.cap_bytes for each in again.confinements] == [each.cap_bytes for each in found.confinements]
     assert again.cautions == ()
+
+
+def test_published_metrics_of_a_host_with_a_self_test_have_its_noise(sweep: Sweep, project: Project) -> None:
+    _, origin, asked, frame = _published(sweep, project)
+    measured = make_noise("rocksdb", "A", sd_log=0.05)
+    for runner, effects in (("local", {"P", "A", "C"}), ("docker", set())):
+        noise = {("host", runner): measured}
+        (floor,) = analysis.analyse_published(sweep.plan, frame, asked, origin=origin, noise=noise).noise
+        assert (bool(floor.measured_at), set(floor.effects)) == (bool(effects), effects)
 
 
 def test_a_claim_that_is_newer_than_the_metrics_decides_nothing(sweep: Sweep, project: Project) -> None:
