@@ -122,7 +122,7 @@ def test_published_metrics_show_what_their_records_show(sweep: Sweep, project: P
 def test_published_metrics_of_a_host_with_a_self_test_have_its_noise(sweep: Sweep, project: Project) -> None:
     _, origin, asked, frame = _published(sweep, project)
     measured = make_noise("rocksdb", "A", sd_log=0.05)
-    for runner, effects in (("local", {"P", "A", "C"}), ("docker", set())):
+    for runner, effects in (("local", {"P", "A", "C", "E100"}), ("docker", set())):
         noise = {("host", runner): measured}
         (floor,) = analysis.analyse_published(sweep.plan, frame, asked, origin=origin, noise=noise).noise
         assert (bool(floor.measured_at), set(floor.effects)) == (bool(effects), effects)
