@@ -61,7 +61,7 @@ def find_value(chapter: Chapter, metric: str, phase: str, where: Mapping[str, An
     rows = analysis.select(
         analysis.estimates, where=_checked(where, chapter.experiment), metric=metric, phase=phase
     )
-    row = _one(rows, chapter)
+    row = _one(_of_contender(rows, where), chapter)
     return None if row is None else value_text(row)
 
 
@@ -72,7 +72,7 @@ def find_ratio(chapter: Chapter, over: str, metric: str, phase: str, where: Mapp
     _checked({"engine": over}, chapter.experiment)
     rows = analysis.select(analysis.ratios, where=checked, metric=metric, phase=phase)
     rows = rows[rows["baseline"] == resolve_label(over, analysis.frame)]
-    row = _one(rows, chapter)
+    row = _one(_of_contender(rows, where), chapter)
     return None if row is None else ratio_text(row)
 
 
@@ -85,6 +85,12 @@ def find_mean(chapter: Chapter, engine: str) -> Tex | None:
     rows = rows[rows["label"] == resolve_label(engine, chapter.analysis.frame)]
     row = _one(rows, chapter)
     return None if row is None else ratio_text(row)
+
+
+def _of_contender(rows: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
+    """A label may also be the name of an engine that others have: then the label counts."""
+    mine = rows[rows["label"] == where.get("engine")]
+    return mine if len(mine) else rows
 
 
 def _one(rows: pd.DataFrame, chapter: Chapter) -> Mapping[str, Any] | None:

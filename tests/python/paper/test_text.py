@@ -74,6 +74,13 @@ def test_numbers_carry_interval_and_repetitions(context: Context, chapter: Chapt
     assert context.lacking() == ()
 
 
+def test_a_label_that_is_also_an_engines_name_names_its_own_point(context: Context, chapter: Chapter) -> None:
+    shared = chapter.analysis.estimates.assign(engine="RocksDB")
+    both = dataclasses.replace(chapter.analysis, estimates=shared)
+    twice = Context([dataclasses.replace(chapter, analysis=both)], [])
+    assert twice.value("quickstart", **POINT) == context.value("quickstart", **POINT)
+
+
 def test_a_number_that_no_record_has_is_visible_and_listed(context: Context) -> None:
     lost = {"engine": "LevelDB", "workload": "C", "dataset": "64GiB"}
     assert context.value("quickstart", **lost) == r"\notmeasured{}"
