@@ -12,9 +12,15 @@ from .templates import Tex, tex
 _BREAKS, _UNBROKEN = " _-./=,:@", 16
 
 
-def floor_text(floor: NoiseFloor) -> str:
-    """A host's noise floor: "3.1 % (a), 4.0 % (c)"."""
-    return ", ".join(f"{100 * effect:.2g} % ({workload})" for workload, effect in floor.effects.items())
+def floor_text(floor: NoiseFloor) -> Tex:
+    """A host's noise floor: "3.1 % (a), 450 % (c)"."""
+    percents = {workload: 100 * effect for workload, effect in floor.effects.items()}
+    return Tex(
+        ", ".join(
+            rf"{format(percent, '.2g' if percent < 10 else '.0f')}~\% ({tex(workload)})"
+            for workload, percent in percents.items()
+        )
+    )
 
 
 def code(text: object) -> Tex:

@@ -119,12 +119,12 @@ def test_chosen_text_prints_value_and_bounds_of_the_records(context: Context) ->
 
 
 def test_a_floor_names_what_its_experiment_cannot_show(chapter: Chapter) -> None:
-    known = NoiseFloor("host", "local", "2026-11-25T08:00:00Z", 3, {"A": 0.031, "C": 0.2})
+    known = NoiseFloor("host", "local", "2026-11-25T08:00:00Z", 3, {"A": 0.031, "C": 4.5})
     other = dataclasses.replace(known, host_id="b", measured_at="", effects={})
     measured = dataclasses.replace(chapter.analysis, noise=(known, other))
     context = Context([dataclasses.replace(chapter, analysis=measured)], [])
     ((_, floor),) = context.noise_floors()
-    assert floor_text(floor) == "3.1 % (A), 20 % (C)"
+    assert floor_text(floor) == r"3.1~\% (A), 450~\% (C)"
 
 
 def test_a_typed_number_in_a_text_is_refused(tmp_path: Path) -> None:
