@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from fakes.groups import groups_like
 
 from kvdyno.errors import HostError, Interrupted
 from kvdyno.model.point import Point, Run
@@ -24,7 +25,7 @@ from .conftest import MIB, Execute, Sink, dead_name, is_dead
 
 def cgroups_of_ours() -> list[str]:
     """The warden's own, and systemd's scopes, wherever they are mounted."""
-    return [p.name for p in Path("/sys/fs/cgroup").rglob(f"kvdyno-*-{os.getpid()}-*") if p.is_dir()]
+    return [path.name for path in groups_like(f"kvdyno-*-{os.getpid()}-*")]
 
 
 def test_a_good_run_is_a_valid_record(execute: Execute, point: Point, project: Project) -> None:

@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from fakes.groups import groups_like
 
 from kvdyno.host.owner import is_leftover, locked, owned_name
 from kvdyno.model.point import Point, Run
@@ -126,7 +127,7 @@ def test_a_living_sweep_of_another_namespace_stays_until_it_is_dead(
                 assert work.name not in runner.removed_leftovers
             assert (work / "store").exists()
             if can_cap():
-                assert any(read_pids(path / "cgroup.procs") for path in groups_of(work.name))
+                assert any(read_pids(path / "cgroup.procs") for path in groups_like(f"{work.name}*"))
             assert harness.poll() is None
         finally:
             harness.kill()
@@ -135,11 +136,7 @@ def test_a_living_sweep_of_another_namespace_stays_until_it_is_dead(
     with Runner(project, sweep_id="after", loads=sink, uncapped=not can_cap()) as runner:
         assert work.name in runner.removed_leftovers
     assert not work.exists()
-    assert groups_of(work.name) == []
-
-
-def groups_of(name: str) -> list[Path]:
-    return [path for path in Path("/sys/fs/cgroup").glob(f"**/{name}*") if path.is_dir()]
+    assert groups_like(f"{work.name}*") == []
 
 
 def test_processes_outside_of_the_namespace_are_not_acted_on(apart: tuple[str, ...], group: Path) -> None:

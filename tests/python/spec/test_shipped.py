@@ -85,7 +85,11 @@ def test_an_experiment_has_no_mistake(name: str, profile: str) -> None:
     assert make_plan(experiment, catalog=CATALOG, project=PROJECT).runs
 
 
-PUBLISHED = origins_below(PROJECT.committed / "evendb-small")
+PUBLISHED = {
+    folder: origin
+    for folder, origin in origins_below(PROJECT.committed / "evendb-small").items()
+    if origin.metrics
+}
 
 
 @pytest.mark.parametrize("folder", PUBLISHED, ids=lambda folder: folder.name)
@@ -155,7 +159,7 @@ def test_a_repetition_of_debt_takes_about_an_hour() -> None:
 LARGER = {"evendb-bloom-split": "medium", "evendb-log-index": "medium", "evendb-log-limit": "medium"}
 
 
-def test_evendbs_evaluation_takes_eight_hours_in_parts_of_two() -> None:
+def test_evendbs_evaluation_takes_ten_hours_in_parts_of_two() -> None:
     minutes = {}
     for name in (each.name for each in list_experiments(PROJECT) if each.name.startswith("evendb-")):
         profile = LARGER.get(name, "small")
@@ -164,7 +168,7 @@ def test_evendbs_evaluation_takes_eight_hours_in_parts_of_two() -> None:
         minutes[name] = estimate(plan).seconds / 60
         assert experiment.repetitions >= 3
     assert {name: taken for name, taken in minutes.items() if taken > 120} == {}
-    assert sum(minutes.values()) <= 8 * 60
+    assert sum(minutes.values()) <= 10 * 60
 
 
 @pytest.mark.parametrize("form", FORMS)
