@@ -29,7 +29,8 @@ def host_noise(project: Project, host_id: str, *, runner: str) -> HostNoise | No
 
 
 def published_noise(folder: Path) -> Mapping[tuple[str, str], HostNoise]:
-    """What the self-tests found that are published in the folder, or up to two below it, by host and runner.
+    """What the self-tests found that are published in the folder, or up to two below it, by host and runner;
+    of several, the last.
 
     Raises SpecError for a mistake in an origin, StoreError for a damaged file.
     """
@@ -41,7 +42,8 @@ def published_noise(folder: Path) -> Mapping[tuple[str, str], HostNoise]:
     ]
     remedy = "git checkout it"
     read = [read_host_file(path, HostNoise, what="what a self-test found", remedy=remedy) for path in paths]
-    return {(found.host_id, found.runner): found for found in read if found}
+    in_time = sorted((found for found in read if found), key=lambda found: found.measured_at)
+    return {(found.host_id, found.runner): found for found in in_time}
 
 
 def store_noise(project: Project, found: HostNoise) -> None:

@@ -13,7 +13,7 @@ from kvdyno import pipeline
 from kvdyno.errors import StoreError
 from kvdyno.model.noise import DriverCost
 from kvdyno.model.project import Project
-from kvdyno.pipeline.noise import host_noise, store_noise
+from kvdyno.pipeline.noise import host_noise, published_noise, store_noise
 
 HOST = "host-5d2c"
 FOUND = make_noise("rocksdb", "A", sd_log=0.05, host_id=HOST, facts={"os.kernel": "6.1"})
@@ -46,6 +46,17 @@ def test_each_runner_has_a_file(project: Project) -> None:
     assert host_noise(project, HOST, runner="local") == FOUND
     assert host_noise(project, HOST, runner="docker") == IN_CONTAINERS
     assert {path.name for path in (project.hosts / HOST).iterdir()} == {"noise.json", "noise-docker.json"}
+
+
+def test_of_several_published_self_tests_of_a_host_the_last_counts(tmp_path: Path) -> None:
+    later = FOUND.model_copy(update={"measured_at": "2026-11-29T08:00:00Z"})
+    for name, found in (("a", later), ("b", FOUND), ("c", IN_CONTAINERS)):
+        file = "noise-docker.json" if found.runner == "docker" else "noise.json"
+        origin = {"schema_version": "kvdyno.origin/1", "question": "How noisy?", "command": "kvdyno selftest"}
+        (tmp_path / name).mkdir()
+        (tmp_path / name / file).write_text(found.model_dump_json())
+        (tmp_path / name / "origin.yaml").write_text(json.dumps({**origin, "seeded": True, "files": [file]}))
+    assert published_noise(tmp_path) == {(HOST, "local"): later, (HOST, "docker"): IN_CONTAINERS}
 
 
 def test_an_earlier_file_without_the_newer_fields_is_read(project: Project) -> None:
