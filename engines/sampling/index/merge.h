@@ -11,6 +11,7 @@
 #include "index/buffer.h"
 #include "kvdyno/base/status.h"
 #include "sampling/structure.h"
+#include "structure/give_way.h"
 #include "structure/seeded_bugs.h"
 
 namespace sampling {
@@ -104,7 +105,9 @@ class Heads {
 template <typename Emit>
 Status Merge(Runs runs, uint64_t time, bool oldest, Emit emit) {
   Heads heads(std::move(runs));
-  for (bool wanted = true; wanted && !heads.empty();) {
+  bool wanted = true;
+  for (size_t step = 0; wanted && !heads.empty(); ++step) {
+    GiveWay(step);
     Entry entry = heads.Next();
     heads.Advance();
     const auto ended = [&] {

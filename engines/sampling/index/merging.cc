@@ -6,6 +6,7 @@
 #include "index/budget.h"
 #include "index/dynamic_index.h"
 #include "index/merge.h"
+#include "structure/give_way.h"
 #include "structure/seeded_bugs.h"
 
 namespace sampling {
@@ -26,7 +27,9 @@ Status DynamicIndex::Freeze() {
   if (retry) Merge();
   {
     const MutexLock lock(mutex_);
+    writer_waits_ = true;
     while (current_->frozen && failure_.ok()) changed_.WaitFor(&mutex_, kNap);
+    writer_waits_ = false;
     if (current_->frozen) {
       Status failure = failure_;
       if (options_.background) failure_ = Status::Ok();  // the thread tries again
@@ -57,6 +60,7 @@ void DynamicIndex::MergeDue() {
 }
 
 void DynamicIndex::Work() {
+  awaited = &writer_waits_;
   while (true) {
     {
       const MutexLock lock(mutex_);

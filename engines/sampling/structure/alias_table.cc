@@ -3,6 +3,7 @@
 #include <cassert>
 #include <numeric>
 
+#include "structure/give_way.h"
 #include "structure/large.h"
 
 namespace sampling {
@@ -34,6 +35,7 @@ void FillAliasCells(const double* weights, size_t stride, double total,
   double rest = heavy < count ? scaled(heavy) : 0;  // of the heavy position's weight
   size_t light = 0;
   for (; light < count && heavy < count; ++light) {
+    GiveWay(light);
     const double own = scaled(light);
     if (own > 1) continue;
     cells[light] = {own, static_cast<uint32_t>(heavy)};

@@ -2,6 +2,7 @@
 
 #include "sampling/alias_table.h"
 #include "sampling/structure.h"
+#include "structure/give_way.h"
 #include "structure/key_range.h"
 
 namespace sampling {
@@ -78,7 +79,10 @@ class WeightedRange final : public Structure {
   explicit WeightedRange(std::span<const Entry> entries) : entries_(entries) {
     std::vector<double> sums;
     sums.reserve(entries.size());
-    for (const Entry& entry : entries) sums.push_back(entry.weight);
+    for (const Entry& entry : entries) {
+      GiveWay(sums.size());
+      sums.push_back(entry.weight);
+    }
     while (true) {
       tree_.levels.push_back({std::move(sums), {}});
       if (tree_.levels.back().sums.size() <= 1) break;
@@ -105,6 +109,7 @@ class WeightedRange final : public Structure {
     std::vector<double> above;
     above.reserve((sums.size() + kFanout - 1) / kFanout);
     for (size_t at = 0; at < sums.size(); at += kFanout) {
+      GiveWay(above.size());
       const std::span<const double> siblings =
           sums.subspan(at, std::min(kFanout, sums.size() - at));
       double total = 0;

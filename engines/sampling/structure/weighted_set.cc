@@ -4,6 +4,7 @@
 
 #include "sampling/alias_table.h"
 #include "sampling/structure.h"
+#include "structure/give_way.h"
 #include "structure/seeded_bugs.h"
 
 namespace sampling {
@@ -27,6 +28,7 @@ AliasTable TableOf(std::span<const Entry> entries, double mass, std::pmr::memory
   std::pmr::vector<double> sums(memory);
   sums.reserve((entries.size() + kTogether - 1) / kTogether);
   for (size_t begin = 0; begin < entries.size(); begin += kTogether) {
+    GiveWay(sums.size());
     const size_t end = std::min(begin + kTogether, entries.size());
     double sum = 0;
     for (size_t i = begin; i < end; ++i) sum += WeightOf(entries, i);
