@@ -1,6 +1,6 @@
 // Giving way: a thread that merges in the background lets those go first that wait for its processor.
-// A query that wakes up while every processor is busy would otherwise wait for the end of a slice, which is of
-// milliseconds under Linux. A lower priority does not shorten the slice, and the lowest starves merges.
+// A query that wakes up while every processor is busy would otherwise wait for the end of a slice, and Linux's last
+// milliseconds. A lower priority does not shorten the slice, and the lowest starves merges.
 #pragma once
 
 #include <sched.h>
