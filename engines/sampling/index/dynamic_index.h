@@ -72,7 +72,7 @@ class DynamicIndex final : public Index {
   Arena arena_{0.25};                       // of shards; outlives every version and query
   const std::shared_ptr<Scratch> scratch_;  // null: all levels are in memory
   std::atomic<bool> over_cap_{false};
-  std::atomic<bool> writer_waits_{false};  // for a merge in the background
+  std::atomic<int> waiting_{0};  // callers, for a merge in the background
   // The writer's own way to the active buffer, which the current version owns.
   Buffer* active_;
   std::atomic<uint64_t> clock_{0};  // deletions by tagging

@@ -27,9 +27,9 @@ Status DynamicIndex::Freeze() {
   if (retry) Merge();
   {
     const MutexLock lock(mutex_);
-    writer_waits_ = true;
+    ++waiting_;
     while (current_->frozen && failure_.ok()) changed_.WaitFor(&mutex_, kNap);
-    writer_waits_ = false;
+    --waiting_;
     if (current_->frozen) {
       Status failure = failure_;
       if (options_.background) failure_ = Status::Ok();  // the thread tries again
@@ -49,7 +49,9 @@ Status DynamicIndex::Freeze() {
 void DynamicIndex::Settle() {
   const MutexLock lock(mutex_);
   const auto due = [&]() KVDYNO_REQUIRES(mutex_) { return current_->frozen || bound_due_; };
+  ++waiting_;
   while (working_ || (due() && failure_.ok())) changed_.WaitFor(&mutex_, kNap);
+  --waiting_;
 }
 
 void DynamicIndex::MergeDue() {
@@ -60,7 +62,7 @@ void DynamicIndex::MergeDue() {
 }
 
 void DynamicIndex::Work() {
-  awaited = &writer_waits_;
+  waiting_callers = &waiting_;
   while (true) {
     {
       const MutexLock lock(mutex_);

@@ -10,14 +10,14 @@
 
 namespace sampling {
 
-// Whether a caller waits for what this thread does; null: a caller does it, and gives way to none.
-inline thread_local constinit const std::atomic<bool>* awaited = nullptr;
+// How many callers wait for what this thread does; null: a caller does it itself, and gives way to none.
+inline thread_local constinit const std::atomic<int>* waiting_callers = nullptr;
 
 // To be called in each step of a long loop, with the step's number. Steps take nanoseconds.
 inline void GiveWay(size_t step) {
   constexpr size_t kSteps = 4096;  // less than 100 microseconds
-  if (step % kSteps != kSteps - 1 || awaited == nullptr) return;
-  if (!awaited->load(std::memory_order_relaxed)) ::sched_yield();
+  if (step % kSteps != kSteps - 1 || waiting_callers == nullptr) return;
+  if (waiting_callers->load(std::memory_order_relaxed) == 0) ::sched_yield();
 }
 
 }  // namespace sampling
