@@ -14,7 +14,7 @@ def with_derived(frame: pd.DataFrame, metrics: Sequence[DerivedMetric]) -> pd.Da
     """The tidy frame with a row more for each run, phase and derived metric whose terms are all there.
 
     A share of nothing is no number: where the terms of `over` add up to 0, there is no row. Nor is there one
-    where the axis of `over_log` has no value above 1.
+    where the axis of `over_axis` has no value above 0, or that of `over_log` none above 1.
     """
     rows = [_rows(frame, metric) for metric in metrics]
     return pd.concat([frame, *rows], ignore_index=True) if rows else frame
@@ -22,10 +22,17 @@ def with_derived(frame: pd.DataFrame, metrics: Sequence[DerivedMetric]) -> pd.Da
 
 def _rows(frame: pd.DataFrame, metric: DerivedMetric) -> pd.DataFrame:
     found = _shares(frame, metric).assign(metric=metric.id)
-    if metric.over_log is None:
-        return found
-    size = pd.to_numeric(found[metric.over_log])
-    return found.assign(value=found["value"] / np.log10(size.where(size > 1)))[size > 1]
+    if metric.over_axis is not None:
+        found = _divided(found, pd.to_numeric(found[metric.over_axis]))
+    if metric.over_log is not None:
+        size = pd.to_numeric(found[metric.over_log])
+        found = _divided(found, np.log10(size.where(size > 1, 1)))
+    return found
+
+
+def _divided(found: pd.DataFrame, divisor: pd.Series[float]) -> pd.DataFrame:
+    positive = divisor > 0
+    return found[positive].assign(value=found["value"][positive] / divisor[positive])
 
 
 def _shares(frame: pd.DataFrame, metric: DerivedMetric) -> pd.DataFrame:

@@ -109,14 +109,16 @@ class DeviceLimits(Frozen):
 class DerivedMetric(Frozen):
     """A metric made of others of the same run and phase: the sum of some, over the sum of some others.
 
-    Without `over` it is the sum itself, in the unit of its terms. `over_log` names an axis; the metric is
-    divided by the logarithm (base 10) of its value as well. `meaning` is for the report's definitions.
+    Without `over` it is the sum itself, in the unit of its terms. It is also divided by the value of the axis
+    `over_axis`, and by the logarithm (base 10) of that of `over_log`. `meaning` is for the report's
+    definitions.
     """
 
     id: str
     meaning: str = ""
     sum: tuple[str, ...]
     over: tuple[str, ...] = ()
+    over_axis: str | None = None
     over_log: str | None = None
 
 

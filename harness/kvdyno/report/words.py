@@ -130,8 +130,10 @@ def define(
 
 def _derivation(metric: DerivedMetric) -> str:
     """ "Gets that memory answered: (a + b) / (a + b + c)"."""
-    terms = (" + ".join(side) for side in (metric.sum, metric.over) if side)
-    formula = " / ".join(f"({side})" if " + " in side and metric.over else side for side in terms)
+    sides = [" + ".join(side) for side in (metric.sum, metric.over) if side]
+    sides += [metric.over_axis] if metric.over_axis else []
+    sides += [f"log10({metric.over_log})"] if metric.over_log else []
+    formula = " / ".join(f"({side})" if " + " in side and len(sides) > 1 else side for side in sides)
     return f"{metric.meaning}: {formula}" if metric.meaning else formula
 
 

@@ -254,17 +254,18 @@ class _Checker:
             for index, term in enumerate(terms):
                 if mistake := measured.metric_mistake(term, table=ESTIMATES):
                     self._mistakes.add((*place, key, index), mistake)
-        if metric.over_log is not None:
-            self._logarithm(metric.over_log, (*place, "over_log"))
+        for key, axis, above in (("over_axis", metric.over_axis, 0), ("over_log", metric.over_log, 1)):
+            if axis is not None:
+                self._divisor(axis, above, (*place, key))
 
-    def _logarithm(self, axis: str, place: Place) -> None:
-        """An axis of numbers, which have logarithms."""
+    def _divisor(self, axis: str, above: int, place: Place) -> None:
+        """An axis of numbers above that one: they, or their logarithms, divide."""
         self._axes((axis,), place)
         values = self._words.values(axis) if axis in self._words.axes else ()
-        strange = [value for value in values if isinstance(value, (str, bool)) or value <= 1]
+        strange = [value for value in values if isinstance(value, (str, bool)) or value <= above]
         if strange:
             self._mistakes.add(
-                place, f"expected an axis of numbers above 1, found {axis} with {strange[0]!r}"
+                place, f"expected an axis of numbers above {above}, found {axis} with {strange[0]!r}"
             )
 
     def gated(self, gated: GateMetric, place: Place) -> None:

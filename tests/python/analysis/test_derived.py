@@ -64,6 +64,17 @@ def test_a_slope_is_over_the_logarithm_of_the_axis() -> None:
     assert found == {"small": 2.0, "large": 1.0}, "log 1 is 0: no slope"
 
 
+def test_a_metric_is_over_the_value_of_an_axis() -> None:
+    sizes = {"one": 1, "many": 1000, "none": 0}
+    table = frame(*((run, "run", "seconds", 8.0) for run in sizes))
+    table = table.assign(k=table["run_id"].map(sizes).astype(object))
+    each = DerivedMetric(id="each", sum=("seconds",), over_axis="k")
+    assert {run: value for (run, _), (value, _) in derived(table, each).items()} == {
+        "one": 8.0,
+        "many": 0.008,
+    }
+
+
 @pytest.mark.parametrize("missing", ["munk", "disk"])
 def test_a_run_that_lacks_a_term_has_no_such_metric(missing: str) -> None:
     assert derived(frame(*(row for row in WHOLE if row[2] != missing))) == {}

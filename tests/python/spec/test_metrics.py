@@ -104,6 +104,8 @@ def test_a_derived_metric_is_one_for_figures_tables_and_claims(tmp_path: Path) -
         (("metric: user.share", "metric: user.shar"), "did you mean 'user.share'?"),
         (("sum: cpu.user,", "sum: [],"), "sum"),
         (("over: [cpu.user, cpu.system]", "over: [user.share]"), "unknown metric 'user.share'"),
+        (("sum: cpu.user,", "sum: cpu.user, over_axis: datasets,"), "did you mean 'dataset'?"),
+        (("sum: cpu.user,", "sum: cpu.user, over_axis: workload,"), "expected an axis of numbers above 0"),
         (("sum: cpu.user,", "sum: cpu.user, over_log: datasets,"), "did you mean 'dataset'?"),
         (("sum: cpu.user,", "sum: cpu.user, over_log: workload,"), "expected an axis of numbers above 1"),
     ],
