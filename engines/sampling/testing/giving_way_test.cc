@@ -16,7 +16,8 @@ namespace {
 
 std::atomic<size_t> yields{0};
 
-constexpr size_t kBuffer = 100'000;  // more than the steps between two calls, in each loop of a merge
+constexpr size_t kBuffer =
+    100'000;  // more than the steps between two calls, in each loop of a merge
 
 // Inserts one record more than the buffer holds, polls until the merge is over, and counts its calls.
 size_t YieldsOfAMerge(bool background) {
