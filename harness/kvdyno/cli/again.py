@@ -16,6 +16,7 @@ from kvdyno.store import RunStore
 
 _ONCE_ONLY = ("--json", "--force", "--wait")
 _OF_REPORTS = ("--builds-of", "--compare")
+_OF_PLACES = ("--as", "--state", "--results", "--data")
 
 
 def commands_again(arguments: Sequence[str], *, plan: Plan, found: Analysis) -> list[str]:
@@ -28,6 +29,20 @@ def commands_again(arguments: Sequence[str], *, plan: Plan, found: Analysis) -> 
         *_engines(plan),
         shlex.join([".venv/bin/kvdyno", "run", *_run(arguments, plan)]),
     ]
+
+
+def command_text(arguments: Sequence[str]) -> str:
+    """The call as a reader repeats it: without folders, and without how it prints and what it publishes."""
+    return shlex.join(["kvdyno", *_without(arguments, flags=_ONCE_ONLY, options=_OF_PLACES)])
+
+
+def _without(arguments: Sequence[str], *, flags: Sequence[str], options: Sequence[str]) -> Iterator[str]:
+    words = iter(arguments)
+    for word in words:
+        if word in options:
+            next(words)
+        elif word not in flags and word.partition("=")[0] not in options:
+            yield word
 
 
 def _checkout(found: Analysis) -> Iterator[str]:
@@ -54,12 +69,7 @@ def _engines(plan: Plan) -> Iterator[str]:
 
 
 def _run(arguments: Sequence[str], plan: Plan) -> Iterator[str]:
-    words = iter(arguments)
-    for word in words:
-        if word in _OF_REPORTS:
-            next(words)
-        elif word not in _ONCE_ONLY and word.partition("=")[0] not in _OF_REPORTS:
-            yield word
+    yield from _without(arguments, flags=_ONCE_ONLY, options=_OF_REPORTS)
     unnamed = {choice.label for choice in plan.experiment.engines if choice.runner is None}
     runners = {point.engine.runner for point in plan.points if point.axes["engine"] in unnamed}
     if "docker" in runners and not any(word.startswith(("-r", "--runner")) for word in arguments):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -15,6 +17,7 @@ from kvdyno.model.units import parse_seconds
 from kvdyno.model.words import shown
 from kvdyno.spec import list_studies
 
+from .again import command_text
 from .app import (
     DataOption,
     JsonOption,
@@ -47,6 +50,25 @@ StudyArgument = Annotated[
     ),
 ]
 
+AsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--as",
+        metavar="NAME",
+        help="Then publish it: report, tables and runs in this folder below results/. Needs --state.",
+        show_default=False,
+    ),
+]
+StateOption = Annotated[
+    str | None,
+    typer.Option(
+        "--state",
+        metavar="WORDS",
+        help='What else the machine did meanwhile: "nothing else running".',
+        show_default=False,
+    ),
+]
+
 
 @tuning.command("report")
 def report(
@@ -56,6 +78,8 @@ def report(
     runner: RunnerOption = "local",
     uncapped: UncappedOption = False,
     wait: WaitOption = False,
+    name: AsOption = None,
+    state: StateOption = None,
     results: ResultsOption = None,
     data: DataOption = None,
     json: JsonOption = False,
@@ -73,6 +97,7 @@ def report(
         names = ", ".join(list_studies(here)) or "none"
         raise UsageError(f"expected a study: {names}", remedy="name one, or the path of a file")
     how = pipeline.SweepSettings(uncapped=uncapped)
+    publication = _publication(name, state)
     asked = pipeline.StudyRequest(study=study, profile=profile, runner=runner, repeat=repeat)
     found = pipeline.measure_study(here, asked, how=how, watch=_watch(here, how, json=json), wait=wait)
     html, markdown, latex = pipeline.write_study(here, found)
@@ -82,6 +107,10 @@ def report(
         print_json(page.study_document(found, html=html, markdown=markdown, latex=latex))
     else:
         page.study_page(console, found, html=html)
+    if publication:
+        command = command_text(sys.argv[1:])
+        folder = pipeline.publish_study(here, found, markdown, publication, command=command)
+        _render(here, folder, json=json)
 
 
 @app.command(rich_help_panel="Tune")
@@ -181,6 +210,8 @@ def tune(
     runner: RunnerOption = "local",
     uncapped: UncappedOption = False,
     wait: WaitOption = False,
+    name: AsOption = None,
+    state: StateOption = None,
     results: ResultsOption = None,
     data: DataOption = None,
     json: JsonOption = False,
@@ -194,6 +225,7 @@ def tune(
     """
     here = project(results=results, data=data)
     how = pipeline.SweepSettings(uncapped=uncapped)
+    publication = _publication(name, state)
     axis, _, values = (workload or "").rpartition("=")
     asked = pipeline.SearchRequest(
         engine=engine,
@@ -224,6 +256,25 @@ def tune(
         print_json(page.search_document(found, written=written))
     else:
         page.search_page(console, found, html=written.html)
+    if publication:
+        command = command_text(sys.argv[1:])
+        folder = pipeline.publish_search(here, found, written, publication, command=command)
+        _render(here, folder, json=json)
+
+
+def _publication(name: str | None, state: str | None) -> pipeline.Publication | None:
+    if bool(name) != bool(state):
+        found = "--as" if name else "--state"
+        raise UsageError(f"expected --as and --state together, found {found} alone")
+    return pipeline.Publication(name=name, state=state) if name and state else None
+
+
+def _render(here: Project, folder: Path, *, json: bool) -> None:
+    """Render the documents that show the folder's numbers, and name them."""
+    out = silent() if json else console
+    out.print(f"published: {folder}", soft_wrap=True)
+    for document in pipeline.fill_prose(here, pipeline.documents(here)):
+        out.print(f"rendered {document}", soft_wrap=True)
 
 
 def _seconds(budget: str) -> float:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from .engine import Engine
 from .options import parse_value, value_text
+from .record import Record
 from .study import Cost
 
 Options = Mapping[str, str]
@@ -174,7 +175,8 @@ class SearchFound:
     each objective's metric to options and their shares, most important first. `untried` is what no candidate
     had, `unvaried` are the engine's options outside the space. `folder` has the report and the experiments,
     `confirmation` is the confirmation's ordinary report. `experiment` runs the winner beside the default, and
-    `preset` has its options as the adapter's presets are written; None if the default stays.
+    `preset` has its options as the adapter's presets are written; None if the default stays. `records` are
+    all runs, by the experiment that measured them.
     """
 
     space: Space
@@ -200,6 +202,7 @@ class SearchFound:
     confirmation: Path | None
     experiment: Path | None
     preset: Path | None
+    records: Mapping[str, tuple[Record, ...]]
 
 
 @dataclass(frozen=True)

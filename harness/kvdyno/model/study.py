@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from .engine import Engine, Frozen
+from .record import Record
 
 HypothesisVerdict = Literal["confirmed", "refuted", "undecided", "not tested"]
 
@@ -251,7 +252,8 @@ class OptionRow:
 @dataclass(frozen=True)
 class StudyFound:
     """What a study found. `gains` compares best with default in the confirmation, `twin` its second default
-    with the first; both are empty if nothing is adopted.
+    with the first; both are empty if nothing is adopted. `records` are all runs, by the round that
+    measured them.
     """
 
     study: Study
@@ -265,6 +267,7 @@ class StudyFound:
     twin: tuple[Change, ...]
     costs: tuple[Cost, ...]
     confirmation: Path | None
+    records: Mapping[str, tuple[Record, ...]]
     cautions: tuple[str, ...] = ()
 
     @property

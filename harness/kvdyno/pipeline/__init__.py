@@ -31,6 +31,7 @@ from .hosts import Watcher, Where, makespan_on, run_over_hosts, run_points
 from .machine import clean, examine
 from .papers import plan_paper, read_paper, write_paper
 from .planning import Request, demand_memory, make_plan
+from .published_tuning import publish_search, publish_study
 from .publishing import Publication, publish
 from .recorded import Recorded, find_recorded
 from .regress import GateResult, run_gate
@@ -111,6 +112,8 @@ __all__ = [
     "plan_paper",
     "prepare_gate",
     "publish",
+    "publish_search",
+    "publish_study",
     "query",
     "read_history",
     "read_paper",

@@ -18,6 +18,7 @@ from kvdyno.errors import StoreError, UsageError
 from kvdyno.model.experiment import Experiment
 from kvdyno.model.origin import FILE, Doubt, MachineWords, Origin, Questions
 from kvdyno.model.project import Project
+from kvdyno.model.record import Record
 from kvdyno.model.results import Analysis, as_measured
 from kvdyno.model.words import unknown
 from kvdyno.spec import read_origin
@@ -49,6 +50,14 @@ class Publication:
     figures: Mapping[str, Path] = field(default_factory=dict)
     accepted: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        """Raises UsageError for a name that is no folder of results."""
+        if not _NAME.fullmatch(self.name):
+            raise UsageError(
+                f'expected a folder like "quickstart" or "quickstart/docker", found {self.name!r}',
+                where="--as",
+            )
+
 
 def publish(
     project: Project, recorded: Recorded, found: Analysis, asked: Publication, *, drawn: Sequence[Path]
@@ -60,7 +69,13 @@ def publish(
     """
     experiment = recorded.plan.experiment
     _check_words(asked, experiment)
-    _check_records(recorded, found, asked)
+    _check_whole(recorded, found)
+    check_records(
+        recorded.records.values(),
+        name=experiment.name,
+        again=f"kvdyno run {experiment.name} --force",
+        accepted=asked.accepted,
+    )
     origin = _origin(recorded, found, asked)
     folder = project.committed / asked.name
     figures = {project.root / place: _figure(name, drawn) for name, place in asked.figures.items()}
@@ -69,7 +84,7 @@ def publish(
     try:
         write_metrics(folder / "metrics.parquet", found.frame.drop(columns="headline"))
         _write_percentiles(folder, found, origin=origin, experiment=experiment)
-        (folder / FILE).write_text(_yaml(origin), encoding="utf-8")
+        (folder / FILE).write_text(origin_text(origin), encoding="utf-8")
         for place, figure in figures.items():
             shutil.copyfile(figure, place)
         tables = _write_texts(folder, origin, earlier=earlier, title=experiment.title, name=asked.name)
@@ -120,10 +135,6 @@ def _write_texts(
 
 
 def _check_words(asked: Publication, experiment: Experiment) -> None:
-    if not _NAME.fullmatch(asked.name):
-        raise UsageError(
-            f'expected a folder like "quickstart" or "quickstart/docker", found {asked.name!r}', where="--as"
-        )
     for kind, given, known in (
         ("table", asked.tables, [table.id for table in experiment.tables]),
         ("figure", asked.figures, [figure.id for figure in experiment.figures]),
@@ -136,41 +147,47 @@ def _check_words(asked: Publication, experiment: Experiment) -> None:
                 )
 
 
-def _check_records(recorded: Recorded, found: Analysis, asked: Publication) -> None:
-    """A reader must be able to measure the same again."""
-    name = recorded.plan.experiment.name
-    facts = [record.environment.facts for record in recorded.records.values()]
-    commits = sorted({str(each.get("kvdyno.commit") or "") for each in facts})
+def _check_whole(recorded: Recorded, found: Analysis) -> None:
     if recorded.partial or found.runs_recorded < found.runs_planned:
         raise StoreError(
             f"expected all {found.runs_planned} runs, found {found.runs_recorded}",
-            where=name,
+            where=recorded.plan.experiment.name,
             remedy="run the experiment again: it resumes; or, where an engine was rebuilt since, name the "
             "sweep with --builds-of",
         )
+
+
+def check_records(
+    records: Collection[Record], *, name: str, again: str, accepted: Collection[str] = ()
+) -> None:
+    """Raises StoreError unless a reader can measure the same again, but for what is accepted of ACCEPTABLE.
+    `again` is how to measure all of `name` with one commit.
+    """
+    facts = [record.environment.facts for record in records]
+    commits = sorted({str(each.get("kvdyno.commit") or "") for each in facts})
     if len(commits) > 1 or not commits[0]:
         raise StoreError(
             f"expected records of one commit, found {', '.join(filter(None, commits)) or 'none'}",
             where=name,
-            remedy=f"measure all of it with one commit: kvdyno run {name} --force",
+            remedy=f"measure all of it with one commit: {again}",
         )
-    if any(each.get("kvdyno.modified") is not False for each in facts) and "modified" not in asked.accepted:
+    if any(each.get("kvdyno.modified") is not False for each in facts) and "modified" not in accepted:
         raise StoreError(
             f"expected records of a checkout without changes, found changes after {commits[0][:12]}",
             where=name,
             remedy="commit and measure again, or state it: --accept modified",
         )
-    slowed = {r.point.label for r in recorded.records.values() if r.outcome and r.outcome.engine.slowed}
+    slowed = {r.point.label for r in records if r.outcome and r.outcome.engine.slowed}
     if slowed:
         raise StoreError(
             f"expected engines as they are, found {', '.join(sorted(slowed))}, built to be slower on purpose",
             where=name,
             remedy="build without CHUNKSTORE_TEST_SLOWDOWN_GET and _PUT, and measure again",
         )
-    if len(found.machines) > 1 and "machines" not in asked.accepted:
-        hosts = ", ".join(machine.host_id for machine in found.machines)
+    hosts = dict.fromkeys(record.environment.host_id for record in records)
+    if len(hosts) > 1 and "machines" not in accepted:
         raise StoreError(
-            f"expected records of one machine, found {hosts}",
+            f"expected records of one machine, found {', '.join(hosts)}",
             where=name,
             remedy="publish the sweep of one machine, or state it: --accept machines",
         )
@@ -179,24 +196,38 @@ def _check_records(recorded: Recorded, found: Analysis, asked: Publication) -> N
 def _origin(recorded: Recorded, found: Analysis, asked: Publication) -> Origin:
     experiment = recorded.plan.experiment
     records = list(recorded.records.values())
-    facts = found.machines[0].facts
     runners = {record.runner.name for record in records}
     words = ["kvdyno", "run", experiment.name, "--profile", experiment.profile.name]
-    modified = any(record.environment.facts.get("kvdyno.modified") is not False for record in records)
-    return Origin(
-        schema_version="kvdyno.origin/1",
-        question=" ".join((experiment.description or experiment.title).split()),
+    return measured_origin(
+        records,
+        question=experiment.description or experiment.title,
         command=" ".join([*words, *(["--runner", "docker"] if runners == {"docker"} else [])]),
-        commit=str(facts["kvdyno.commit"]),
-        modified=modified,
-        date=datetime.date.fromisoformat(found.ended_at[:10]),
         state=asked.state,
-        machines=tuple(machine_words(machine.facts) for machine in found.machines),
         sweeps=tuple(sorted({record.sweep_id for record in records})),
-        runs=len(records),
-        repetitions=max(record.repetition for record in records),
         figures=tuple(str(place) for place in asked.figures.values()),
         metrics=_questions(found, experiment, asked),
+    )
+
+
+def measured_origin(
+    records: Sequence[Record], *, question: str, command: str, state: str, **more: Any
+) -> Origin:
+    """The origin of what these records show; `more` are its other keys."""
+    facts: dict[str, Mapping[str, Any]] = {}
+    for record in records:
+        facts.setdefault(record.environment.host_id, record.environment.facts)
+    return Origin(
+        schema_version="kvdyno.origin/1",
+        question=" ".join(question.split()),
+        command=command,
+        commit=str(records[0].environment.facts["kvdyno.commit"]),
+        modified=any(record.environment.facts.get("kvdyno.modified") is not False for record in records),
+        date=datetime.date.fromisoformat(max(record.ended_at for record in records)[:10]),
+        state=state,
+        machines=tuple(machine_words(each) for each in facts.values()),
+        runs=len(records),
+        repetitions=max(record.repetition for record in records),
+        **more,
     )
 
 
@@ -246,7 +277,7 @@ def _figure(name: str, drawn: Sequence[Path]) -> Path:
     raise StoreError(f"no record has values for figure {name}", where="--figure")
 
 
-def _yaml(origin: Origin) -> str:
+def origin_text(origin: Origin) -> str:
     """As people write it; what has its default is left out."""
     yaml = YAML()
     yaml.default_flow_style = None

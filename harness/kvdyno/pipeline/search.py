@@ -174,6 +174,7 @@ def _concluded(bench: SearchBench, trail: tuple[Try, ...]) -> SearchFound:
         confirmation=last.page,
         experiment=_write_experiment(bench, winner) if winner else None,
         preset=_write_preset(bench, winner) if winner else None,
+        records=bench.records,
     )
 
 

@@ -124,6 +124,8 @@ class SearchBench:
         self.rivals = dict(_rival(text, self.engines) for text in asked.rivals)
         self.project, self.asked, self._watch, self._wait = project, asked, watch, wait
         self.how = replace(how, earliest=True)
+        #: What was measured so far, by experiment.
+        self.records: dict[str, tuple[Record, ...]] = {}
 
     @property
     def name(self) -> str:
@@ -211,7 +213,9 @@ class SearchBench:
     def measured(self, whole: Plan) -> tuple[Record, ...]:
         """Records of the plan, of which what is stored is not measured again."""
         with self._watch(whole) as observer:
-            return sweep(self.project, whole, how=self.how, observer=observer, wait=self._wait).records
+            result = sweep(self.project, whole, how=self.how, observer=observer, wait=self._wait)
+        self.records[whole.experiment.name] = result.records
+        return result.records
 
 
 def _engine(asked: SearchRequest, engines: Mapping[str, Engine]) -> Engine:

@@ -17,6 +17,7 @@ from kvdyno.model.engine import Engine, RunnerName
 from kvdyno.model.options import display_value, parse_value, scale_value
 from kvdyno.model.point import Plan
 from kvdyno.model.project import Project
+from kvdyno.model.record import Record
 from kvdyno.model.results import Analysis
 from kvdyno.model.study import Hypothesis, Interaction, OptionRow, Round, Study, StudyFound, Trial
 from kvdyno.tuning import judging, rounds
@@ -58,6 +59,8 @@ class _Bench:
         self.study = spec.load_study(asked.study, project=project, catalog=self.engines)
         self._project, self._asked, self._watch, self._wait = project, asked, watch, wait
         self._how = replace(how, earliest=True)
+        #: What was measured so far, by round.
+        self.records: dict[str, tuple[Record, ...]] = {}
 
     @property
     def folder(self) -> Path:
@@ -91,6 +94,7 @@ class _Bench:
         whole = self.planned(its.name, rounds.experiment_of(self.study, its))
         with self._watch(whole) as observer:
             result = sweep(self._project, whole, how=self._how, observer=observer, wait=self._wait)
+        self.records[its.name] = result.records
         found = analyse(self._project, whole, records=result.records)
         again = [f"kvdyno run {whole.experiment.path} --profile {self._asked.profile}"]
         page = write_report(
@@ -172,6 +176,7 @@ def _found(
         twin=judging.gains_of(study, confirmed, last.found, after=rounds.TWIN) if last else (),
         costs=judging.costs_of(study, confirmed, last.found) if last else (),
         confirmation=last.page if last else None,
+        records=bench.records,
         cautions=tuple(dict.fromkeys(c.message for c in last.found.cautions)) if last else (),
     )
 

@@ -283,20 +283,22 @@ def test_a_part_is_refused(sweep: Sweep, project: Project) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "message"),
+    ("changes", "message"),
     [
-        (replace(ASKED, name="Trial"), "--as: expected a folder like"),
-        (replace(ASKED, name="../trial"), "--as: expected a folder like"),
-        (replace(ASKED, name="runs"), "--as: expected a folder like"),
-        (replace(ASKED, tables=("ratios",)), "--table: unknown table 'ratios'"),
-        (replace(ASKED, figures={"ratio": Path("x.svg")}), "--figure: unknown figure 'ratio'"),
-        (replace(ASKED, figures={"tail": Path("x.svg")}), "no record has values for figure tail"),
-        (replace(ASKED, accepted=("dirty",)), "--accept: unknown word 'dirty'"),
+        ({"name": "Trial"}, "--as: expected a folder like"),
+        ({"name": "../trial"}, "--as: expected a folder like"),
+        ({"name": "runs"}, "--as: expected a folder like"),
+        ({"tables": ("ratios",)}, "--table: unknown table 'ratios'"),
+        ({"figures": {"ratio": Path("x.svg")}}, "--figure: unknown figure 'ratio'"),
+        ({"figures": {"tail": Path("x.svg")}}, "no record has values for figure tail"),
+        ({"accepted": ("dirty",)}, "--accept: unknown word 'dirty'"),
     ],
 )
-def test_wrong_words_are_refused(sweep: Sweep, project: Project, asked: Publication, message: str) -> None:
+def test_wrong_words_are_refused(
+    sweep: Sweep, project: Project, changes: dict[str, Any], message: str
+) -> None:
     with pytest.raises((UsageError, StoreError), match=message):
-        pipeline.publish(project, *_recorded(sweep), asked, drawn=())
+        pipeline.publish(project, *_recorded(sweep), replace(ASKED, **changes), drawn=())
     assert list(project.committed.iterdir()) == []
 
 

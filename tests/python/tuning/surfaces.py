@@ -87,11 +87,13 @@ class Simulation:
     """Stands for the pipeline's `sweep`. Records of a run are kept: asked again, it "measures" nothing.
 
     A shorter run takes less time and is noisier, as a mean over fewer operations is. `noise` is a full one's.
+    `facts` are the environment's.
     """
 
     surface: Surface
     noise: float = 0.01
     stop_after: int | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)
     records: dict[str, Record] = field(default_factory=dict)
     sweeps: int = 0
 
@@ -131,7 +133,7 @@ class Simulation:
             ended_at=(begun + dt.timedelta(seconds=9 * length)).isoformat(),
             point=_recorded(run),
             runner=RunnerFacts(name="local", capped=True, cgroup="v2", cpus="0-1"),
-            environment=Environment(host_id="host-1", facts={}),
+            environment=Environment(host_id="host-1", facts=self.facts),
             status="out_of_memory" if rate is None else "ok",
             failure=Failure(reason="killed by the kernel at the cap") if rate is None else None,
             outcome=None if rate is None else _outcome(run, rate),
