@@ -141,8 +141,9 @@ def tune(
         str, typer.Option("--budget", metavar="TIME", help="Time for all of it, the confirmation included.")
     ] = "1h",
     strategy: Annotated[
-        str, typer.Option("--strategy", metavar="NAME", help="tpe, random, or sweep: one option at a time.")
-    ] = "tpe",
+        str,
+        typer.Option("--strategy", metavar="NAME", help="gp, tpe, random, or sweep: one option at a time."),
+    ] = "gp",
     range_: Annotated[
         list[str] | None,
         typer.Option(

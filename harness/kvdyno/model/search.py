@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .engine import Engine
-from .options import parse_value, value_text
+from .options import parse_value, scale_value, value_text
 from .record import Record
 from .study import Cost
 
@@ -45,6 +45,12 @@ class Dimension:
             return math.log(value / self.low) / math.log(self.high / self.low)
         return (value - self.low) / (self.high - self.low)
 
+    def at(self, place: float) -> float:
+        """The number at such a place of the range: the inverse of `place`."""
+        if self.log:
+            return self.low * math.exp(place * math.log(self.high / self.low))
+        return self.low + place * (self.high - self.low)
+
 
 @dataclass(frozen=True)
 class Space:
@@ -54,14 +60,18 @@ class Space:
     dimensions: tuple[Dimension, ...]
     memory_bytes: float
 
-    def start(self, options: Options) -> Options:
-        """A preset's options, or the engine's defaults, in this space; words ("auto") have no place."""
+    def start(self, options: Options, *, scale: float = 1) -> Options:
+        """A preset's options, or the engine's defaults, in this space; words ("auto") have no place. Drivers
+        get a default as it is, so that at paper scale it is larger by a profile's `scale`.
+        """
         found: dict[str, str] = {}
         for each in self.dimensions:
             described = self.engine.description.option(each.name)
             assert described
-            text = options.get(each.name, described.default)
-            value = parse_value(described, text)
+            text = options.get(each.name)
+            value = parse_value(described, described.default if text is None else text)
+            if text is None:
+                value = scale_value(described, value, scale=1 / scale)
             if each.values or not isinstance(value, str):
                 found[each.name] = value_text(value)
         return found

@@ -50,7 +50,7 @@ class SearchRequest:
     preset: str = "default"
     profile: str = "quick"
     runner: RunnerName = "local"
-    strategy: str = "tpe"
+    strategy: str = "gp"
     ranges: Mapping[str, str] = field(default_factory=dict)
     unseen: tuple[str, ...] | None = None
     tries: int | None = None

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from kvdyno.model.search import Options, Try
 from kvdyno.tuning import search as parts
 from kvdyno.tuning.candidates import placed
+from kvdyno.tuning.question import Question
 from kvdyno.tuning.racing import contested, hopeless
-from kvdyno.tuning.strategies import STRATEGIES, Question
+from kvdyno.tuning.strategies import STRATEGIES
 
 from .search_bench import SearchBench
 
@@ -38,7 +39,8 @@ def make_trail(bench: SearchBench, *, costs: Costs) -> tuple[Try, ...]:
     is decided by noise is measured once more.
     """
     asked, presets = bench.asked, _presets(bench)
-    start = bench.space.start(bench.engine.presets[asked.preset].options)
+    compared = bench.engine.presets[asked.preset].options
+    start = placed(bench.space, bench.space.start(compared, scale=bench.profile.scale))
     trail: list[Try] = []
     while asked.tries is None or len(trail) < asked.tries:
         if trail and not _affordable(bench, trail, costs=costs, more=costs.short + costs.full):
@@ -74,7 +76,7 @@ def _presets(bench: SearchBench) -> list[tuple[str, Options]]:
     found: list[tuple[str, Options]] = []
     for name, preset in presets.items():
         written = {*preset.options, *presets[mine].options}
-        values = bench.space.start(preset.options)
+        values = bench.space.start(preset.options, scale=bench.profile.scale)
         options = placed(bench.space, {each: text for each, text in values.items() if each in written})
         if name != mine and bench.in_force(options) not in seen:
             seen.append(bench.in_force(options))

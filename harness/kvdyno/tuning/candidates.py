@@ -10,11 +10,32 @@ from kvdyno.model.search import Dimension, Options, Space
 
 #: Numbers have so many binary digits after their first.
 _STEP_BITS = 4
+#: Which share of numbers varies to anywhere in the range and to its ends, and how far the others go.
+_ANYWHERE, _ENDS, _NEAR = 0.35, 0.25, 0.15
 
 
 def drawn(space: Space, rng: random.Random) -> Options:
     """A candidate with independent options; numbers that span decades are drawn by their logarithm."""
     return fitted(space, {each.name: _draw(each, rng) for each in space.dimensions})
+
+
+def varied(space: Space, options: Options, rng: random.Random, *, count: int) -> Options:
+    """The candidate with `count` of its options changed: to another value; to an end of the range, nearby, or
+    anywhere in it. Options that act only then are drawn.
+    """
+    found = {each.name: _draw(each, rng) for each in space.dimensions} | dict(options)
+    for each in rng.sample(space.dimensions, count):
+        found[each.name] = _vary(each, found[each.name], rng)
+    return fitted(space, found)
+
+
+def _vary(dimension: Dimension, text: str, rng: random.Random) -> str:
+    how = rng.random()
+    if dimension.values or how < _ANYWHERE:
+        return _draw(dimension, rng)
+    to_an_end = how < _ANYWHERE + _ENDS
+    place = rng.choice((0.0, 1.0)) if to_an_end else rng.gauss(dimension.place(float(text)), _NEAR)
+    return number_text(dimension, dimension.at(min(max(place, 0.0), 1.0)))
 
 
 def number_text(dimension: Dimension, value: float) -> str:

@@ -10,34 +10,18 @@ import math
 import random
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kvdyno.model.search import Dimension, Options, Space, Try
 
 from .candidates import drawn, fitted, number_text
+from .gaussian import gaussian
+from .question import Question, penalised
 
 if TYPE_CHECKING:
     import optuna
 
 
-@dataclass(frozen=True)
-class Question:
-    """What to try next in `space` after `trail`? `start` are the default's options in the space. The first
-    `given` tries were not the strategy's.
-    """
-
-    space: Space
-    trail: Sequence[Try]
-    start: Options
-    seed: int
-    given: int = 0
-
-
-Strategy = Callable[[Question], Options]
-
-#: A failed try counts as this much worse (a logarithm) than the worst that was measured.
-_FAILED = math.log(2)
 #: TPE draws as many candidates at random before it models them, or as many as there are options.
 _STARTUP = 8
 _STEPS = (0.0, 0.5, 1.0)
@@ -69,9 +53,7 @@ def coordinate_sweep(asked: Question) -> Options:
 def _at(dimension: Dimension, place: int) -> str:
     if dimension.values:
         return dimension.values[place]
-    low, high, step = dimension.low, dimension.high, _STEPS[place]
-    value = low * (high / low) ** step if dimension.log else low + step * (high - low)
-    return number_text(dimension, value)
+    return number_text(dimension, dimension.at(_STEPS[place]))
 
 
 def tpe(asked: Question) -> Options:
@@ -137,18 +119,6 @@ def _distribution(dimension: Dimension) -> optuna.distributions.BaseDistribution
     return FloatDistribution(dimension.low, dimension.high, log=dimension.log)
 
 
-def penalised(trail: Sequence[Try]) -> list[tuple[Options, tuple[float, ...]]]:
-    """Options and gains; a failed try gets gains below all that were measured, so that a model avoids it.
-
-    Before anything was measured, failed tries teach nothing and are left out.
-    """
-    measured = [each.gains for each in trail if each.gains is not None]
-    if not measured:
-        return []
-    worst = tuple(min(column) - _FAILED for column in zip(*measured, strict=True))
-    return [(each.options, each.gains if each.gains is not None else worst) for each in trail]
-
-
 def best_of(trail: Sequence[Try]) -> Options | None:
     """The options of the best try in the first objective; None if none was measured in full length."""
     measured = _measured(trail)
@@ -175,4 +145,11 @@ def _dominates(one: Try, other: Try) -> bool:
     return all(a >= b for a, b in pairs) and any(a > b for a, b in pairs)
 
 
-STRATEGIES: Mapping[str, Strategy] = {"tpe": tpe, "random": random_search, "sweep": coordinate_sweep}
+Strategy = Callable[[Question], Options]
+
+STRATEGIES: Mapping[str, Strategy] = {
+    "gp": gaussian,
+    "tpe": tpe,
+    "random": random_search,
+    "sweep": coordinate_sweep,
+}

@@ -264,7 +264,7 @@ def with_presets(project: Project) -> None:
     (project.adapters / ENGINE / "presets.yaml").write_text(PRESETS)
 
 
-@pytest.mark.parametrize("strategy", ["tpe", "random", "sweep"])
+@pytest.mark.parametrize("strategy", ["gp", "tpe", "random", "sweep"])
 def test_a_search_begins_with_the_presets_as_far_as_its_space_holds_them(
     project: Project, monkeypatch: pytest.MonkeyPatch, strategy: str
 ) -> None:
@@ -280,9 +280,9 @@ def test_a_preset_that_candidates_are_compared_with_is_no_candidate(
 ) -> None:
     with_presets(project)
     found = search(project, Simulation(filters_pay), monkeypatch, preset="same", tries=3)
-    assert [one.origin for one in found.tries] == ["preset default", "tpe", "tpe"]
-    # What only the compared preset sets is the engine's default again, moved into the range.
-    assert found.tries[0].options == {"filter_bits": "0", "write_buffer_size": str(64 << 20)}
+    assert [one.origin for one in found.tries] == ["preset default", "gp", "gp"]
+    # What only the compared preset sets is the engine's default again, 4 MiB at the profile's scale.
+    assert found.tries[0].options == {"filter_bits": "0", "write_buffer_size": str(256 << 20)}
 
 
 def test_short_runs_drop_candidates_without_hope_and_so_more_are_tried(

@@ -14,9 +14,10 @@ from fakes.projects import make_project
 from kvdyno.catalog import discover
 from kvdyno.model.search import Dimension, Options, Space, Try
 from kvdyno.spec import load_space
-from kvdyno.tuning.candidates import drawn, fitted
+from kvdyno.tuning.candidates import drawn, fitted, placed
 from kvdyno.tuning.insight import importances, untried
-from kvdyno.tuning.strategies import STRATEGIES, Question, front_of, penalised
+from kvdyno.tuning.question import Question, penalised
+from kvdyno.tuning.strategies import STRATEGIES, front_of
 
 from .surfaces import ENGINE, add_engine
 
@@ -40,12 +41,17 @@ def gain(options: Options) -> float | None:
     return found - (abs(math.log(cache / (4 * GIB))) if cache else 3)
 
 
+def start(space: Space) -> Options:
+    return placed(space, space.start({}))
+
+
 def searched(space: Space, strategy: str, *, tries: int, seed: int) -> list[Try]:
     trail: list[Try] = []
+    first = gain(start(space)) or 0
     while len(trail) < tries:
-        options = STRATEGIES[strategy](Question(space, tuple(trail), space.start({}), seed))
+        options = STRATEGIES[strategy](Question(space, tuple(trail), start(space), seed))
         found = gain(options)
-        trail.append(Try(len(trail) + 1, options, None if found is None else (found,)))
+        trail.append(Try(len(trail) + 1, options, None if found is None else (found - first,)))
     return trail
 
 
@@ -60,6 +66,31 @@ def test_tpe_finds_more_than_random_draws_at_the_same_budget(space: Space) -> No
     assert statistics.mean(by_tpe) >= statistics.mean(at_random)
 
 
+@pytest.mark.parametrize("other", ["tpe", "random", "sweep"])
+def test_a_gaussian_process_finds_more_than_the_others_at_the_same_budget(space: Space, other: str) -> None:
+    found = {
+        name: statistics.mean(best(searched(space, name, tries=16, seed=seed)) for seed in range(4))
+        for name in ("gp", other)
+    }
+    assert found["gp"] > found[other]
+
+
+def test_several_objectives_are_weighted_otherwise_in_each_try(space: Space) -> None:
+    trail: list[Try] = []
+    while len(trail) < 24:
+        options = STRATEGIES["gp"](Question(space, tuple(trail), start(space), 1))
+        bits = int(options["filter_bits"])
+        trail.append(Try(len(trail) + 1, options, (bits / 20, 1 - (bits / 20) ** 2)))
+    front = {int(one.options["filter_bits"]) for one in front_of(trail)}
+    assert min(front) < 5
+    assert max(front) > 15
+
+
+def test_a_candidate_is_not_proposed_twice(space: Space) -> None:
+    trail = searched(space, "gp", tries=20, seed=2)
+    assert len({tuple(sorted(one.options.items())) for one in trail}) == len(trail)
+
+
 def test_a_sweep_changes_one_option_of_the_best_at_a_time(space: Space) -> None:
     trail = searched(space, "sweep", tries=12, seed=1)
     first, second = trail[0].options, trail[1].options
@@ -72,9 +103,10 @@ def test_the_same_trail_gives_the_same_candidate(space: Space, strategy: str) ->
     assert searched(space, strategy, tries=14, seed=3) == searched(space, strategy, tries=14, seed=3)
 
 
-def test_a_search_goes_on_from_a_trail_as_if_it_was_never_stopped(space: Space) -> None:
-    whole = searched(space, "tpe", tries=14, seed=3)
-    again = STRATEGIES["tpe"](Question(space, tuple(whole[:13]), space.start({}), 3))
+@pytest.mark.parametrize("strategy", ["gp", "tpe"])
+def test_a_search_goes_on_from_a_trail_as_if_it_was_never_stopped(space: Space, strategy: str) -> None:
+    whole = searched(space, strategy, tries=14, seed=3)
+    again = STRATEGIES[strategy](Question(space, tuple(whole[:13]), start(space), 3))
     assert again == whole[13].options
 
 

@@ -1,0 +1,106 @@
+"""A strategy that models gains by a Gaussian process, and tries what promises the largest improvement."""
+
+from __future__ import annotations
+
+import math
+import random
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+from kvdyno.model.search import Dimension, Options, Space
+
+from .candidates import drawn, varied
+from .question import Question, penalised
+
+Matrix = NDArray[np.float64]
+
+#: So many tries are drawn at random before the first model.
+_STARTUP = 4
+#: Candidates that a model is asked about: drawn, and of each of the best tries so many with 1 to 3 changes.
+_DRAWN, _BEST, _VARIED, _CHANGES = 300, 3, 40, (1, 2, 3)
+#: Bounds of how far along a range gains keep together, and of the share of their variance that is noise.
+_REACH, _NOISE = (0.15, 20.0), (1e-5, 0.5)
+#: Where an option that does not act lies on its range.
+_INACTIVE = 0.5
+
+
+def gaussian(asked: Question) -> Options:
+    """The candidate with the largest expected improvement over the best gain that the model believes in
+    (Jones et al., "Efficient global optimization", Journal of Global Optimization 13, 1998). Of several
+    objectives, each try looks at another weighting (ParEGO: Knowles, IEEE Transactions on Evolutionary
+    Computation 10(1), 2006).
+    """
+    rng = random.Random(f"{asked.seed}/{len(asked.trail)}")
+    known = penalised(asked.trail)
+    if len(asked.trail) - asked.given < _STARTUP or not known:
+        return drawn(asked.space, rng)
+    tried = [options for options, _ in known]
+    values = _weighted(np.array([*(each for _, each in known), np.zeros(len(known[0][1]))]), rng)
+    best = [tried[place] for place in np.argsort(-values[:-1])[:_BEST]]
+    offered = [each for each in _offered(asked.space, best, rng) if each not in tried]
+    if not offered:
+        return drawn(asked.space, rng)
+    seen = np.vstack([_places(asked.space, tried), _places(asked.space, [asked.start])])
+    return offered[int(np.argmax(_improvement(seen, values, _places(asked.space, offered))))]
+
+
+def _weighted(gains: Matrix, rng: random.Random) -> Matrix:
+    """One number for each row of gains: the only objective, or the augmented Chebyshev sum of ParEGO."""
+    if gains.shape[1] == 1:
+        return gains[:, 0]
+    draws = np.array([rng.expovariate(1) for _ in range(gains.shape[1])])
+    spread = np.ptp(gains, axis=0)
+    scaled = (gains - gains.min(axis=0)) / np.where(spread > 0, spread, 1) * draws / draws.sum()
+    found: Matrix = scaled.min(axis=1) + 0.05 * scaled.sum(axis=1)
+    return found
+
+
+def _offered(space: Space, best: Sequence[Options], rng: random.Random) -> Iterator[Options]:
+    for _ in range(_DRAWN):
+        yield drawn(space, rng)
+    for options in best:
+        for count in _CHANGES:
+            for _ in range(_VARIED):
+                yield varied(space, options, rng, count=min(count, len(space.dimensions)))
+
+
+def _improvement(seen: Matrix, values: Matrix, offered: Matrix) -> Matrix:
+    """How far each offered candidate is expected to be above the best that the model believes in. The noise
+    of measuring is a part of the model, and of no candidate's promise.
+    """
+    from sklearn.gaussian_process import GaussianProcessRegressor
+    from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
+    from threadpoolctl import threadpool_limits
+
+    reach = Matern(np.ones(seen.shape[1]), _REACH, nu=2.5)
+    kernel = ConstantKernel(1.0, (1e-2, 1e2)) * reach + WhiteKernel(0.01, _NOISE)
+    # One thread: sums come in the same order, so that a search goes on as if it had never stopped.
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a bound that is reached is no mistake
+        model: Any = GaussianProcessRegressor(kernel, normalize_y=True).fit(seen, values)
+        best = float(model.predict(seen).max())
+        means, deviations = model.predict(offered, return_std=True)
+    scale = float(np.std(values)) or 1.0
+    noise = math.sqrt(model.kernel_.k2.noise_level) * scale
+    sure = np.sqrt(np.maximum(deviations**2 - noise**2, 1e-12))
+    ahead = (means - best) / sure
+    normal = scipy.stats.norm
+    found: Matrix = sure * (ahead * normal.cdf(ahead) + normal.pdf(ahead))
+    return found
+
+
+def _places(space: Space, candidates: Sequence[Options]) -> Matrix:
+    return np.array([[x for each in space.dimensions for x in _place(each, one)] for one in candidates])
+
+
+def _place(dimension: Dimension, options: Options) -> Sequence[float]:
+    """A number's place in its range; values are corners, one for each."""
+    text = options.get(dimension.name)
+    if not dimension.values:
+        return [_INACTIVE if text is None else dimension.place(float(text))]
+    return [float(text == value) for value in dimension.values]

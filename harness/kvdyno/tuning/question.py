@@ -1,0 +1,37 @@
+"""What a search asks of a strategy, and what its trail teaches a model."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kvdyno.model.search import Options, Space, Try
+
+#: A failed try counts as this much worse (a logarithm) than the worst that was measured.
+_FAILED = math.log(2)
+
+
+@dataclass(frozen=True)
+class Question:
+    """What to try next in `space` after `trail`? `start` are the default's options in the space. The first
+    `given` tries were not the strategy's.
+    """
+
+    space: Space
+    trail: Sequence[Try]
+    start: Options
+    seed: int
+    given: int = 0
+
+
+def penalised(trail: Sequence[Try]) -> list[tuple[Options, tuple[float, ...]]]:
+    """Options and gains; a failed try gets gains below all that were measured, so that a model avoids it.
+
+    Before anything was measured, failed tries teach nothing and are left out.
+    """
+    measured = [each.gains for each in trail if each.gains is not None]
+    if not measured:
+        return []
+    worst = tuple(min(column) - _FAILED for column in zip(*measured, strict=True))
+    return [(each.options, each.gains if each.gains is not None else worst) for each in trail]
