@@ -31,7 +31,7 @@ _INACTIVE = 0.5
 
 def gaussian(asked: Question) -> Options:
     """The candidate with the largest expected improvement over the best gain that the model believes in
-    (Jones et al., "Efficient global optimization", Journal of Global Optimization 13, 1998). Of several
+    (Jones et al., "Efficient global optimization", Journal of Global Optimization 13, 1998). With several
     objectives, each try looks at another weighting (ParEGO: Knowles, IEEE Transactions on Evolutionary
     Computation 10(1), 2006).
     """
