@@ -27,7 +27,9 @@ _CONFIRMED = """\
 | candidate | over | workload | metric | ratio | verdict |
 | --- | --- | --- | --- | ---: | --- |
 {% for row in rows("confirmed.csv") %}
-| {{ row["candidate"] }} | {{ row["over"] }} | {{ row["workload"] }}{{ " (unseen)" if row["unseen"] }} | {{ row["metric"] }} | {{ row }} | {{ row["verdict"] }} |
+{% set workload = row["workload"] ~ (" (unseen)" if row["unseen"] else "") %}
+{% set cells = [row["candidate"], row["over"], workload, row["metric"], row, row["verdict"]] %}
+| {{ cells | join(" | ") }} |
 {% endfor %}
 
 How many times better in the first objective:
@@ -35,20 +37,22 @@ How many times better in the first objective:
 | candidate | in the search | with fresh runs |
 | --- | ---: | ---: |
 {% for row in rows("gains.csv") %}
-| {{ row["candidate"] }} | {{ "%.3g" | format(row["searched"] | float) }} | {{ "%.3g" | format(row["fresh"] | float) if row["fresh"] else "–" }} |
+{% set fresh = "%.3g" | format(row["fresh"] | float) if row["fresh"] else "–" %}
+| {{ row["candidate"] }} | {{ "%.3g" | format(row["searched"] | float) }} | {{ fresh }} |
 {% endfor %}
-"""  # noqa: E501
+"""
 _HYPOTHESES = """\
 | hypothesis | over | workload | metric | ratio | verdict | adopted |
 | --- | --- | --- | --- | ---: | --- | --- |
 {% for row in rows("hypotheses.csv") %}
-| {{ row["hypothesis"] }} | {{ row["over"] }} | {{ row["workload"] }} | {{ row["metric"] }} | {{ row }} | {{ row["verdict"] }} | {{ row["adopted"] }} |
+{% set names = [row["hypothesis"], row["over"], row["workload"], row["metric"]] %}
+| {{ names | join(" | ") }} | {{ row }} | {{ row["verdict"] }} | {{ row["adopted"] }} |
 {% endfor %}
 
 Throughput over the default's, with fresh runs:
 
 {{ pivot("best.csv", rows="candidate", columns="workload") }}
-"""  # noqa: E501
+"""
 
 
 @dataclass(frozen=True)
