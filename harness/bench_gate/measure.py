@@ -27,10 +27,13 @@ from kvdyno.cli.app import console
 from kvdyno.cli.engines import BuildDisplay
 from kvdyno.cli.progress import GateDisplay
 from kvdyno.errors import KvdynoError, UsageError
+from kvdyno.model.metrics import INSTRUCTIONS
 from kvdyno.model.project import Project
 from kvdyno.model.units import format_seconds
 from kvdyno.model.words import unknown
+from kvdyno.pipeline.instructions import COUNTS
 from kvdyno.pipeline.publishing import machine_words
+from kvdyno.regress import Verdict
 
 
 class Bench:
@@ -101,11 +104,13 @@ class Bench:
             point=POINT if cost else None,
             metric=METRIC if cost else None,
         )
+        _forget_counts(here)
         found = _measured(here, _prepared(here, request))
         if twins:
             tables.append(self.out / tables.PAIRS, tables.PAIR_COLUMNS, _pairs(found, gate=number))
-        hit = next((v for v in found.verdicts if (v.point, v.metric) == (POINT, METRIC)), None)
-        known = hit is not None and hit.judged.log is not None and not hit.failure
+        timed, counted = (_verdict(found, metric) for metric in (METRIC, INSTRUCTIONS))
+        by_time, by_count = (bool(each and each.regression) for each in (timed, counted))
+        slow = not twins and not cost
         return {
             "instructions": instructions,
             "status": found.status,
@@ -115,8 +120,11 @@ class Bench:
             "pairs": found.pairs,
             "seconds": round(found.seconds, 1),
             "stopped": found.stopped,
-            "ratio": f"{math.exp(hit.judged.log.mean):.5f}" if known and hit and hit.judged.log else "",
-            "found": "" if twins or cost else int(bool(hit and hit.regression)),
+            "ratio": _ratio(timed),
+            "by_time": int(by_time) if slow else "",
+            "counted": _ratio(counted),
+            "by_count": int(by_count) if slow else "",
+            "found": int(by_time or by_count) if slow else "",
             "noise_known": int(found.noise_known),
             "machine": json.dumps(machine_words(found.records[0].environment.facts).model_dump()),
         }
@@ -163,6 +171,21 @@ class Bench:
                 remedy="run the part `cost` first",
             )
         return round(PROBE_INSTRUCTIONS * slowdown / (float(measured["ratio"]) - 1))
+
+
+def _forget_counts(here: Project) -> None:
+    """Instructions are counted once for a build. Here each gate counts them itself."""
+    shutil.rmtree(here.data / COUNTS, ignore_errors=True)
+
+
+def _verdict(found: pipeline.GateResult, metric: str) -> Verdict | None:
+    return next((each for each in found.verdicts if (each.point, each.metric) == (POINT, metric)), None)
+
+
+def _ratio(verdict: Verdict | None) -> str:
+    """HEAD over BASE, "" where it is not known."""
+    log = verdict.judged.log if verdict and not verdict.failure else None
+    return f"{math.exp(log.mean):.5f}" if log else ""
 
 
 def _prepared(here: Project, request: pipeline.GateRequest) -> pipeline.Gate:

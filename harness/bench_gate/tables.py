@@ -14,8 +14,8 @@ from kvdyno.regress import Pair, judge
 GATES, PAIRS, RESAMPLED, RATES = "gates.csv", "pairs.csv", "resampled.csv", "rates.csv"
 GATE_COLUMNS = (
     *("part", "number", "kind", "slowdown", "instructions", "margin", "budget_s", "status", "regressions"),
-    *("undecided", "comparisons", "pairs", "seconds", "stopped", "ratio", "found", "planted", "located"),
-    *("steps", "commit", "date", "noise_known", "machine"),
+    *("undecided", "comparisons", "pairs", "seconds", "stopped", "ratio", "by_time", "counted", "by_count"),
+    *("found", "planted", "located", "steps", "commit", "date", "noise_known", "machine"),
 )
 PAIR_COLUMNS = ("gate", "point", "metric", "unit", "repetition", "base", "head")
 
@@ -64,6 +64,8 @@ def rates(gates: Sequence[Mapping[str, str]]) -> list[dict[str, object]]:
                 "alarms": sum(row["status"] == "1" for row in mine),
                 "undecided": sum(row["status"] == "2" for row in mine),
                 "found": sum(row["found"] == "1" for row in mine),
+                "by_time": sum(row["by_time"] == "1" for row in mine),
+                "by_count": sum(row["by_count"] == "1" for row in mine),
                 "ratio": f"{np.median(ratios):.4f}" if ratios else "",
             }
         )

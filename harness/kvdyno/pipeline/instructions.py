@@ -19,7 +19,8 @@ from kvdyno.store import make_folder
 from .gate import Gate
 from .locking import sweep_lock
 
-_FOLDER = "instructions"
+#: Counts of builds, below the data folder.
+COUNTS = "instructions"
 
 
 def count_instructions(project: Project, gate: Gate) -> Mapping[str, Pair]:
@@ -47,7 +48,7 @@ def count_instructions(project: Project, gate: Gate) -> Mapping[str, Pair]:
 
 
 def _counted(project: Project, point: Point) -> float:
-    kept = project.data / _FOLDER / f"{point.identity}.json"
+    kept = project.data / COUNTS / f"{point.identity}.json"
     try:
         return float(json.loads(kept.read_text("utf-8"))["per_operation"])
     except (OSError, ValueError, KeyError, TypeError):

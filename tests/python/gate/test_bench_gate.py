@@ -61,6 +61,8 @@ def gate_rows() -> list[dict[str, object]]:
                 "ratio": 1 + part.slowdown,
                 "status": int(missed) if part.kind == "twins" else int(not missed),
                 "found": "" if part.kind in ("twins", "cost") else int(not missed),
+                "by_time": int(number % 2),
+                "by_count": int(not missed),
                 "commit": "0123456789abcdef",
                 "date": "2026-11-25",
                 "machine": MACHINE,
@@ -147,7 +149,7 @@ def test_publishing_writes_a_folder_that_passes_its_checks(checkout: Project) ->
     assert {path.name: path.read_text("utf-8") for path in folder.iterdir()} == first
     text = first["README.md"]
     assert "| measured: twins of the chunk store | 20 | 1 |" in text
-    assert "| 5 % more | 2 % | 10 | 9 | 90 % | 1.050 |" in text
+    assert "| 5 % more | 10 | 9 (90 %) | 5 | 2 % | 1.050 | 9 |" in text
     assert "| 6 of 10 | 6 | 4 | 15 | 2 min |" in text
     assert "`make bench-gate`, 2026-11-25, a test." in text
     origin = pipeline.origins(checkout)[folder]
