@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-#: How many instructions the build of part `cost` executes in vain; its gate shows their cost, about a tenth of
-#: a get. That is the gate's margin: so near to it doubt stays, and the gate measures until its budget ends.
+#: How many instructions the build of part `cost` executes in vain; its gate shows their cost, about a tenth
+#: of a get. That is the gate's margin: so near to it doubt stays, and the gate measures to its budget's end.
 PROBE_INSTRUCTIONS = 440
 #: The point and the metric that a slower get must show in.
 POINT, METRIC = "c", "cpu.per_operation"

@@ -125,9 +125,9 @@ def prepare_gate(project: Project, request: GateRequest, *, how: SweepSettings, 
     points = _chosen(_points(whole), request.point, spec=gate)
     identities = {arm.identity for each in points for arm in (each.base, each.head)}
     whole = replace(whole, runs=tuple(run for run in whole.runs if run.point.identity in identities))
-    inexact = sum(not each.exact for each in gate.of_runs)
+    inexact = sum(not each.exact and not each.of_build for each in gate.metrics)
     level = FALSE_ALARMS / max(1, len(points) * inexact) / request.comparisons
-    least = regress.values_least(level=level) if inexact else 1
+    least = 1 if all(each.exact for each in gate.of_runs) else regress.values_least(level=level)
     prepared = Gate(spec=gate, arms=(base, head), whole=whole, points=points, level=level, pairs_least=least)
     demand_memory(whole, uncapped=how.uncapped)
     _demand_budget(project, prepared, how=how)

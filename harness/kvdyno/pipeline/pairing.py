@@ -17,6 +17,7 @@ from kvdyno.model.record import CONCLUSIVE, LASTING_FACTS, Record
 from kvdyno.regress import Pair, Verdict
 
 from .gate import BUILD, Gate, GatePoint
+from .instructions import judge_instructions
 
 #: A point's name and a repetition.
 SplitPair = tuple[str, int]
@@ -30,7 +31,7 @@ class Pairing:
         gate: Gate,
         *,
         noise: Mapping[RunnerName, HostNoise | None],
-        instructions: Mapping[str, Pair] | None = None,
+        instructions: Mapping[str, Sequence[Pair]] | None = None,
     ) -> None:
         self._noise = noise
         self._gate = gate
@@ -168,7 +169,7 @@ class Pairing:
         return max(asked, *(share or 0.0 for share in shares))
 
 
-def _verdicts_on_instructions(gate: Gate, instructions: Mapping[str, Pair]) -> Iterator[Verdict]:
+def _verdicts_on_instructions(gate: Gate, instructions: Mapping[str, Sequence[Pair]]) -> Iterator[Verdict]:
     """A verdict for each point that could be counted, or a suite would pass whatever happens: one without.
 
     What runs in images is left out where runs show something else.
@@ -177,8 +178,9 @@ def _verdicts_on_instructions(gate: Gate, instructions: Mapping[str, Pair]) -> I
     for gated in (each for each in gate.spec.metrics if each.metric == INSTRUCTIONS):
         if gate.points and not instructions and not left_out:
             yield _once(gate, gated, "every point", [], unit="")
-        for point, pair in instructions.items():
-            yield _once(gate, gated, point, [pair], unit="instruction")
+        for point, pairs in instructions.items():
+            judged = judge_instructions(gate, gated, pairs)
+            yield Verdict(point, gated.metric, "", "instruction", judged)
 
 
 def _verdicts_of_builds(gate: Gate) -> Iterator[Verdict]:
