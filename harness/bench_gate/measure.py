@@ -20,7 +20,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from bench_gate import made_commits, publishing, tables
-from bench_gate.parts import COMMITS, METRIC, PARTS, PLANTED, POINT, PROBE_INSTRUCTIONS, Part
+from bench_gate.parts import COMMITS, METRIC, PARTS, PLANTED, POINT, PROBE_INSTRUCTIONS, SUITE_POINTS, Part
 from kvdyno import analysis, builds, pipeline
 from kvdyno.analysis.derived import with_derived
 from kvdyno.cli.app import console
@@ -93,6 +93,7 @@ class Bench:
     def _gate(self, here: Project, part: Part, number: int) -> dict[str, object]:
         """One gate, as `kvdyno regress` runs it."""
         twins, cost = part.kind == "twins", part.name == "cost"
+        slow = not twins and not cost
         instructions = 0 if twins else PROBE_INSTRUCTIONS if cost else self._instructions(part.slowdown)
         head = "" if twins else made_commits.slower(here.root, self.base, instructions=instructions)
         request = pipeline.GateRequest(
@@ -101,8 +102,9 @@ class Bench:
             margin=part.margin,
             budget_seconds=part.budget_seconds,
             twins=twins,
-            point=POINT if cost else None,
+            point=None if twins else POINT,
             metric=METRIC if cost else None,
+            comparisons=SUITE_POINTS if slow else 1,
         )
         _forget_counts(here)
         found = _measured(here, _prepared(here, request))
@@ -110,7 +112,6 @@ class Bench:
             tables.append(self.out / tables.PAIRS, tables.PAIR_COLUMNS, _pairs(found, gate=number))
         timed, counted = (_verdict(found, metric) for metric in (METRIC, INSTRUCTIONS))
         by_time, by_count = (bool(each and each.regression) for each in (timed, counted))
-        slow = not twins and not cost
         return {
             "instructions": instructions,
             "status": found.status,

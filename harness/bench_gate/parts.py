@@ -9,6 +9,8 @@ from dataclasses import dataclass
 PROBE_INSTRUCTIONS = 440
 #: The point and the metric that a slower get must show in.
 POINT, METRIC = "c", "cpu.per_operation"
+#: Points of the suite. A gate on one of them is judged as a part of the suite: false alarms are shared.
+SUITE_POINTS = 3
 #: The made history: so many commits, of which this one is slower by BISECT_SLOWDOWN.
 COMMITS, PLANTED = 10, 6
 BISECT_SLOWDOWN = 0.10

@@ -83,8 +83,8 @@ def run_gate(
     Pairs that are stored cost nothing. With `wait`, and after the first pair, it waits for other sweeps.
     Raises what `sweep` raises, and HostError if the host changed since the first pair.
     """
-    begun, sweep_id, measured = clock(), new_sweep_id(), 0
     instructions = count_instructions(project, gate)
+    begun, sweep_id, measured = clock(), new_sweep_id(), 0
     runners = dict.fromkeys(point.engine.runner for point in gate.whole.points)
     noise = {runner: host_noise(project, host_id(), runner=runner) for runner in runners}
     pairing = Pairing(gate, noise=noise, instructions=instructions)

@@ -12,6 +12,7 @@ import shutil
 import subprocess
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from kvdyno.errors import EngineError, HostError
@@ -40,8 +41,10 @@ def count_calls(binary: Path, run: FixedRun, *, scratch: Path) -> CallProfile:
     the driver fails under it or never enters a client's loop.
     """
     _demand_client(binary)
-    shorter = _stacks(_run(binary, run.of(run.shorter), folder=scratch / "shorter"))
-    longer = _stacks(_run(binary, run.of(run.longer), folder=scratch / "longer"))
+    runs = {"shorter": run.of(run.shorter), "longer": run.of(run.longer)}
+    with ThreadPoolExecutor(len(runs)) as side_by_side:
+        counts = side_by_side.map(lambda name: _stacks(_run(binary, runs[name], folder=scratch / name)), runs)
+        shorter, longer = counts
     stacks = {
         stack: (count - shorter.get(stack, 0)) / run.counted
         for stack, count in longer.items()
@@ -65,6 +68,8 @@ def _run(binary: Path, properties: Mapping[str, str], *, folder: Path) -> Path:
     asked.write_text("".join(f"{name}={text}\n" for name, text in sorted(properties.items())), "utf-8")
     command = [
         *(_VALGRIND, "--tool=callgrind", f"--callgrind-out-file={counts}"),
+        # Threads take turns by instructions, so that background work meets clients at much the same moments.
+        "--fair-sched=yes",
         *(f"--toggle-collect={_COUNTED}*", f"--separate-callers={_CALLERS}"),
         *("--compress-strings=no", "--compress-pos=no"),
         *(str(binary), "-load", "-run", "-P", str(asked)),

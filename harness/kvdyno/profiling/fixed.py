@@ -9,9 +9,10 @@ from kvdyno.errors import EngineError
 from kvdyno.model import axes
 from kvdyno.model.point import Point
 
-#: Valgrind makes a program some fifty times slower: a run takes seconds.
+#: Valgrind makes a program some fifty times slower: a run takes seconds. Over fewer operations, the few
+#: moments when background work meets the client would scatter the count by percents.
 _RECORDS = 2000
-_OPERATIONS = 4000
+_OPERATIONS = 40_000
 #: What is done before the counting begins: first calls bind symbols and fill caches.
 _WARMING = 4000
 
