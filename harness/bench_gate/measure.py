@@ -69,7 +69,7 @@ class Bench:
         for number in self.left(part):
             console.print(f"{part.name}: gate {number}, at most {format_seconds(part.budget_seconds)}")
             here = self._folders(part, number)
-            row = self._bisect(here, part) if part.name == "bisect" else self._gate(here, part, number)
+            row = self._bisect(here, part) if part.kind == "bisect" else self._gate(here, part, number)
             row |= {"part": part.name, "number": number, "kind": part.kind, "slowdown": part.slowdown}
             row |= {"margin": part.margin, "budget_s": part.budget_seconds, "commit": self.base}
             row |= {"date": datetime.datetime.now(datetime.UTC).date().isoformat()}
@@ -136,7 +136,9 @@ class Bench:
         made = made_commits.history(
             here.root, self.base, commits=COMMITS, planted=PLANTED, instructions=instructions
         )
-        request = pipeline.GateRequest(self.base, made[-1], margin=part.margin, point=POINT, metric=METRIC)
+        request = pipeline.GateRequest(
+            self.base, made[-1], margin=part.margin, point=POINT, metric=part.metric
+        )
         results: list[pipeline.GateResult] = []
 
         def measure(gate: pipeline.Gate) -> pipeline.GateResult:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kvdyno.model.metrics import INSTRUCTIONS
+
 #: How many instructions the build of part `cost` executes in vain; its gate shows their cost, about a tenth
 #: of a get. That is the gate's margin: so near to it doubt stays, and the gate measures to its budget's end.
 PROBE_INSTRUCTIONS = 440
@@ -20,7 +22,8 @@ BISECT_SLOWDOWN = 0.10
 class Part:
     """One session: `gates` gates of `budget_seconds` each; `slowdown` is the share of CPU that gets lose.
 
-    `builds` counts the builds that precede measuring, whose time no budget holds.
+    `metric` is what `bisect` walks by. `builds` counts the builds that precede measuring,
+    whose time no budget holds.
     """
 
     name: str
@@ -28,6 +31,7 @@ class Part:
     budget_seconds: float
     margin: float
     slowdown: float = 0.0
+    metric: str = METRIC
     first: int = 1
     builds: int = 0
 
@@ -38,8 +42,8 @@ class Part:
 
     @property
     def kind(self) -> str:
-        """What its gates are: parts of twins are one measurement."""
-        return self.name.rstrip("-12") if self.name.startswith("twins") else self.name
+        """What its gates are: parts of twins are one measurement, and those of bisect."""
+        return self.name.split("-")[0] if self.name.startswith(("twins", "bisect")) else self.name
 
     @property
     def seconds(self) -> float:
@@ -55,5 +59,6 @@ PARTS = (
     Part("slow-10", 10, 225, 0.05, slowdown=0.10, builds=1),
     Part("slow-5", 10, 225, 0.02, slowdown=0.05, builds=1),
     Part("slow-3", 10, 225, 0.01, slowdown=0.03, builds=1),
-    Part("bisect", 1, 1500, 0.05, slowdown=BISECT_SLOWDOWN, builds=6),
+    Part("bisect-count", 1, 300, 0.05, slowdown=BISECT_SLOWDOWN, metric=INSTRUCTIONS, builds=6),
+    Part("bisect-time", 1, 1800, 0.05, slowdown=BISECT_SLOWDOWN),
 )

@@ -67,7 +67,7 @@ def gate_rows() -> list[dict[str, object]]:
                 "date": "2026-11-25",
                 "machine": MACHINE,
             }
-            if part.name == "bisect":
+            if part.kind == "bisect":
                 row |= {"planted": PLANTED, "located": PLANTED, "steps": 4, "ratio": ""}
             rows.append(row)
     return rows
