@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import chain, repeat
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from fakes.engines import engine
 from fakes.projects import make_project
 
-from kvdyno import catalog, pipeline
+from kvdyno import catalog, pipeline, profiling
 from kvdyno.builds import Step
 from kvdyno.errors import EngineError, UsageError
 from kvdyno.host import image_build
 from kvdyno.model.engine import Engine
+from kvdyno.model.point import Point
 from kvdyno.model.project import Project
+from kvdyno.pipeline import instructions
 from kvdyno.pipeline.instructions import count_instructions
 from kvdyno.pipeline.pairing import Pairing
 
@@ -94,3 +98,35 @@ def test_a_suite_of_instructions_alone_does_not_pass_images(project: Project) ->
     suite.write_text(SUITE.replace("{metric: throughput, phase: measure}", "instructions.per_operation"))
     (verdict,) = Pairing(prepared(project, "image:before", "image:after"), noise={}).verdicts()
     assert (verdict.point, verdict.undecided) == ("every point", True)
+
+
+def test_one_count_that_lies_apart_is_no_regression(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    suite = project.experiments / "regress" / "one.yaml"
+    suite.write_text(
+        SUITE.replace(
+            "{metric: throughput, phase: measure}", "{metric: instructions.per_operation, margin: 0.02}"
+        )
+    )
+    imaged = prepared(project, "image:before", "image:after")
+    gate = replace(
+        imaged,
+        points=tuple(replace(each, base=_local(each.base), head=_local(each.head)) for each in imaged.points),
+    )
+    (point,) = gate.points
+    head = chain([1047.0], repeat(1000.0))
+
+    def counted(_: Project, counted_point: Point) -> SimpleNamespace:
+        return SimpleNamespace(total=next(head) if counted_point is point.head else 1000.0)
+
+    monkeypatch.setattr(profiling, "available", lambda: True)
+    monkeypatch.setattr(instructions, "count_calls", counted)
+    pairs = count_instructions(project, gate)[point.name]
+    (verdict,) = Pairing(gate, noise={"host": None}, instructions={point.name: pairs}).verdicts()
+    assert (len(pairs) > 1, verdict.regression) == (True, False)
+
+
+def _local(point: Point) -> Point:
+    """The point with an engine outside images."""
+    return replace(point, engine=replace(point.engine, image=None))
