@@ -66,16 +66,21 @@ def judge_instructions(gate: Gate, asked: GateMetric, pairs: Sequence[Pair]) -> 
 
 
 def _counted(project: Project, point: Point, number: int) -> float:
-    """The build's count of that number, from 0: the stored one, or a new one, which is stored."""
+    """The build's count of that number, from 0: the stored one, or a new one, which is stored.
+
+    Counts over another number of operations are not comparable: they are made again.
+    """
     kept = project.data / COUNTS / f"{point.identity}.json"
     try:
-        counts = [float(each) for each in json.loads(kept.read_text("utf-8"))["counts"]]
+        stored = json.loads(kept.read_text("utf-8"))
+        comparable = stored["operations"] == profiling.COUNTED_OPERATIONS
+        counts = [float(each) for each in stored["counts"]] if comparable else []
     except (OSError, ValueError, KeyError, TypeError):
         counts = []
     while len(counts) <= number:
         counts.append(count_calls(project, point).total)
         make_folder(kept.parent)
-        kept.write_text(json.dumps({"counts": counts}), "utf-8")
+        kept.write_text(json.dumps({"operations": profiling.COUNTED_OPERATIONS, "counts": counts}), "utf-8")
     return counts[number]
 
 

@@ -5,6 +5,6 @@ instructions: neither waiting, nor the kernel, nor an engine's background thread
 """
 
 from .callgrind import available, count_calls
-from .fixed import FixedRun, fixed_run
+from .fixed import COUNTED_OPERATIONS, FixedRun, fixed_run
 
-__all__ = ["FixedRun", "available", "count_calls", "fixed_run"]
+__all__ = ["COUNTED_OPERATIONS", "FixedRun", "available", "count_calls", "fixed_run"]

@@ -12,7 +12,7 @@ from kvdyno.model.point import Point
 #: Valgrind makes a program some fifty times slower: a run takes seconds. Over fewer operations, the few
 #: moments when background work meets the client would scatter the count by percents.
 _RECORDS = 2000
-_OPERATIONS = 40_000
+COUNTED_OPERATIONS = 40_000
 #: What is done before the counting begins: first calls bind symbols and fill caches.
 _WARMING = 4000
 
@@ -60,4 +60,4 @@ def fixed_run(point: Point) -> FixedRun:
         axes.AGE: "0",
     }
     properties = {**point.properties, **{name: text for name, text in fixed.items() if known(name)}}
-    return FixedRun(properties, _WARMING, _WARMING + _OPERATIONS)
+    return FixedRun(properties, _WARMING, _WARMING + COUNTED_OPERATIONS)

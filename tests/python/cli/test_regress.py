@@ -340,6 +340,10 @@ def test_more_instructions_are_a_regression_and_are_counted_once(gate: Checkout)
     assert fewer.status == 0, fewer.err
     assert verdict(fewer, "instructions.per_operation")["ratio"] == pytest.approx(1 / found["ratio"])
     assert [path.stat().st_mtime_ns for path in kept] == times
+    for path in kept:
+        path.write_text('{"operations": 1, "counts": [1, 1, 1, 1, 1, 1, 1, 1]}')
+    again = regress(gate, "noop", "memory", "--json")
+    assert again.status == 1, "counts over another number of operations are made again"
 
 
 def test_instructions_of_one_build_are_the_same(gate: Checkout) -> None:
