@@ -18,9 +18,11 @@ from kvdyno.host import image_build
 from kvdyno.model.engine import Engine
 from kvdyno.model.point import Point
 from kvdyno.model.project import Project
-from kvdyno.pipeline import instructions
+from kvdyno.pipeline import instructions, regress
 from kvdyno.pipeline.instructions import count_instructions
 from kvdyno.pipeline.pairing import Pairing
+
+from .test_sweep import UNCAPPED, Diary
 
 SUITE = """\
 title: A gate
@@ -55,8 +57,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
 
 def prepared(project: Project, base: str, head: str) -> pipeline.Gate:
     step = Step(say=lambda _: None, progress=lambda *_: None)
-    how = pipeline.SweepSettings(uncapped=True)
-    return pipeline.prepare_gate(project, pipeline.GateRequest(base, head, suite="one"), how=how, step=step)
+    return pipeline.prepare_gate(project, pipeline.GateRequest(base, head, suite="one"), how=UNCAPPED, step=step)
 
 
 def test_images_are_compared_where_no_engine_is_built(project: Project) -> None:
@@ -100,20 +101,13 @@ def test_a_suite_of_instructions_alone_does_not_pass_images(project: Project) ->
     assert (verdict.point, verdict.undecided) == ("every point", True)
 
 
+COUNTED = "{metric: instructions.per_operation, margin: 0.02}"
+
+
 def test_one_count_that_lies_apart_is_no_regression(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    suite = project.experiments / "regress" / "one.yaml"
-    suite.write_text(
-        SUITE.replace(
-            "{metric: throughput, phase: measure}", "{metric: instructions.per_operation, margin: 0.02}"
-        )
-    )
-    imaged = prepared(project, "image:before", "image:after")
-    gate = replace(
-        imaged,
-        points=tuple(replace(each, base=_local(each.base), head=_local(each.head)) for each in imaged.points),
-    )
+    gate = _counting(project, COUNTED)
     (point,) = gate.points
     head = chain([1047.0], repeat(1000.0))
 
@@ -125,6 +119,37 @@ def test_one_count_that_lies_apart_is_no_regression(
     pairs = count_instructions(project, gate)[point.name]
     (verdict,) = Pairing(gate, noise={"host": None}, instructions={point.name: pairs}).verdicts()
     assert (len(pairs) > 1, verdict.regression) == (True, False)
+
+
+def test_counting_is_outside_the_budget(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    gate = _counting(project, f"{{metric: throughput, phase: measure}}, {COUNTED}")
+    now = [0.0]
+
+    def counted(_: Project, __: Point) -> SimpleNamespace:
+        now[0] += gate.spec.budget_seconds
+        return SimpleNamespace(total=1000.0)
+
+    class FirstPair(Exception):
+        pass
+
+    def sweep(*_: object, **__: object) -> None:
+        raise FirstPair
+
+    monkeypatch.setattr(profiling, "available", lambda: True)
+    monkeypatch.setattr(instructions, "count_calls", counted)
+    monkeypatch.setattr(regress, "sweep", sweep)
+    with pytest.raises(FirstPair):
+        pipeline.run_gate(project, gate, how=UNCAPPED, observer=Diary(), clock=lambda: now[0])
+    assert now[0] > gate.spec.budget_seconds
+
+
+def _counting(project: Project, metrics: str) -> pipeline.Gate:
+    """The suite with these metrics in place of its own. Its arms are no images, which would not be counted."""
+    suite = project.experiments / "regress" / "one.yaml"
+    suite.write_text(SUITE.replace("{metric: throughput, phase: measure}", metrics))
+    gate = prepared(project, "image:before", "image:after")
+    points = [replace(each, base=_local(each.base), head=_local(each.head)) for each in gate.points]
+    return replace(gate, points=tuple(points))
 
 
 def _local(point: Point) -> Point:
