@@ -79,7 +79,7 @@ def publish_search(
     version, values = engine.description.engine.version, ", ".join(found.workloads)
     contents = _Contents(
         title=f"Options of {engine.name}, searched",
-        question=f"Which options of {engine.name} {version} beat its default for {values}?",
+        question=f"Which options of {engine.name} {version} are better for {values}?",
         report=written.markdown.name,
         records=found.records,
         texts={"confirmed.csv": tuning_csv.confirmed_csv(found), "gains.csv": tuning_csv.gains_csv(found)},
