@@ -148,7 +148,7 @@ def test_publishing_writes_a_folder_that_passes_its_checks(checkout: Project) ->
     publishing.publish(checkout, state="a test")
     assert {path.name: path.read_text("utf-8") for path in folder.iterdir()} == first
     text = first["README.md"]
-    assert "| measured: twins of the chunk store | 20 | 1 |" in text
+    assert "| measured: twins of the chunk store; 0 ended undecided at some point | 20 | 1 |" in text
     assert "| 5 % more | 10 | 9 (90 %) | 5 | 2 % | 1.050 | 9 |" in text
     assert "| 6 of 10 | 6 | 4 | 15 | 2 min |" in text
     assert "`make bench-gate`, 2026-11-25, a test." in text

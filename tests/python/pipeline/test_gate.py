@@ -57,7 +57,9 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
 
 def prepared(project: Project, base: str, head: str) -> pipeline.Gate:
     step = Step(say=lambda _: None, progress=lambda *_: None)
-    return pipeline.prepare_gate(project, pipeline.GateRequest(base, head, suite="one"), how=UNCAPPED, step=step)
+    return pipeline.prepare_gate(
+        project, pipeline.GateRequest(base, head, suite="one"), how=UNCAPPED, step=step
+    )
 
 
 def test_images_are_compared_where_no_engine_is_built(project: Project) -> None:
