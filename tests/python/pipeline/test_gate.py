@@ -131,22 +131,22 @@ def test_counting_is_outside_the_budget(project: Project, monkeypatch: pytest.Mo
         now[0] += gate.spec.budget_seconds
         return SimpleNamespace(total=1000.0)
 
-    class FirstPair(Exception):
+    class FirstPairError(Exception):
         pass
 
     def sweep(*_: object, **__: object) -> None:
-        raise FirstPair
+        raise FirstPairError
 
     monkeypatch.setattr(profiling, "available", lambda: True)
     monkeypatch.setattr(instructions, "count_calls", counted)
     monkeypatch.setattr(regress, "sweep", sweep)
-    with pytest.raises(FirstPair):
+    with pytest.raises(FirstPairError):
         pipeline.run_gate(project, gate, how=UNCAPPED, observer=Diary(), clock=lambda: now[0])
     assert now[0] > gate.spec.budget_seconds
 
 
 def _counting(project: Project, metrics: str) -> pipeline.Gate:
-    """The suite with these metrics in place of its own. Its arms are no images, which would not be counted."""
+    """The suite with these metrics in place of its own. No arm is an image, which is not counted."""
     suite = project.experiments / "regress" / "one.yaml"
     suite.write_text(SUITE.replace("{metric: throughput, phase: measure}", metrics))
     gate = prepared(project, "image:before", "image:after")
