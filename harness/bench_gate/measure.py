@@ -114,6 +114,7 @@ class Bench:
         by_time, by_count = (bool(each and each.regression) for each in (timed, counted))
         return {
             "instructions": instructions,
+            "in_force": round(timed.judged.margin, 5) if timed else "",
             "status": found.status,
             "regressions": sum(each.regression for each in found.verdicts),
             "undecided": sum(each.undecided for each in found.verdicts),

@@ -13,15 +13,25 @@ from kvdyno.regress import Pair, judge
 
 GATES, PAIRS, RESAMPLED, RATES = "gates.csv", "pairs.csv", "resampled.csv", "rates.csv"
 GATE_COLUMNS = (
-    *("part", "number", "kind", "slowdown", "instructions", "margin", "budget_s", "status", "regressions"),
-    *("undecided", "comparisons", "pairs", "seconds", "stopped", "ratio", "by_time", "counted", "by_count"),
-    *("found", "planted", "located", "steps", "commit", "date", "noise_known", "machine"),
+    *("part", "number", "kind", "slowdown", "instructions", "margin", "in_force", "budget_s", "status"),
+    *("regressions", "undecided", "comparisons", "pairs", "seconds", "stopped", "ratio", "by_time"),
+    *(
+        "counted",
+        "by_count",
+        "found",
+        "planted",
+        "located",
+        "steps",
+        "commit",
+        "date",
+        "noise_known",
+        "machine",
+    ),
 )
 PAIR_COLUMNS = ("gate", "point", "metric", "unit", "repetition", "base", "head")
 
 SUITES = 500
 PAIRS_MOST = 40
-_Pairs = Mapping[tuple[str, str], Sequence[tuple[float, float]]]
 
 
 def read(path: Path) -> list[dict[str, str]]:
@@ -54,22 +64,27 @@ def rates(gates: Sequence[Mapping[str, str]]) -> list[dict[str, object]]:
     found = []
     for kind in dict.fromkeys(row["kind"] for row in gates if row["kind"] not in ("cost", "bisect")):
         mine = [row for row in gates if row["kind"] == kind]
-        ratios = sorted(float(row["ratio"]) for row in mine if row["ratio"])
         found.append(
             {
                 "kind": kind,
                 "slowdown": mine[0]["slowdown"],
-                "margin": mine[0]["margin"],
+                "in_force": mine[0]["in_force"],
                 "gates": len(mine),
                 "alarms": sum(row["status"] == "1" for row in mine),
                 "undecided": sum(row["status"] == "2" for row in mine),
                 "found": sum(row["found"] == "1" for row in mine),
                 "by_time": sum(row["by_time"] == "1" for row in mine),
                 "by_count": sum(row["by_count"] == "1" for row in mine),
-                "ratio": f"{np.median(ratios):.4f}" if ratios else "",
+                "ratio": _median(mine, "ratio"),
+                "counted": _median(mine, "counted"),
             }
         )
     return found
+
+
+def _median(rows: Iterable[Mapping[str, str]], column: str) -> str:
+    values = [float(row[column]) for row in rows if row[column]]
+    return f"{np.median(values):.4f}" if values else ""
 
 
 def resampled(pairs: Sequence[Mapping[str, str]], *, margin: float) -> list[dict[str, object]]:
