@@ -17,10 +17,12 @@ from .app import (
     NeededExperiment,
     ProfileOption,
     RecordedRunnerOption,
+    RepeatOption,
     ResultsOption,
     app,
     console,
     project,
+    words,
 )
 from .pages.shapes import counted
 
@@ -43,6 +45,13 @@ def publish(
     profile: ProfileOption = "quick",
     runner: RecordedRunnerOption = None,
     builds_of: BuildsOfOption = None,
+    engines: Annotated[
+        str | None,
+        typer.Option(
+            "--engines", "-e", metavar="A,B", help="These engines instead of the experiment's, as in its run."
+        ),
+    ] = None,
+    repeat: RepeatOption = None,
     table: Annotated[
         list[str] | None,
         typer.Option("--table", metavar="ID", help="Only this table of the experiment. Repeatable."),
@@ -75,8 +84,16 @@ def publish(
         tables=tuple(table or ()),
         figures=dict(_figure(text) for text in figure or ()),
         accepted=tuple(accept or ()),
+        engines=words(engines),
+        repeat=repeat,
     )
-    request = pipeline.Request(experiment=experiment, profile=profile, runner=runner or "local")
+    request = pipeline.Request(
+        experiment=experiment,
+        profile=profile,
+        runner=runner or "local",
+        engines=asked.engines,
+        repeat=repeat,
+    )
     recorded = pipeline.find_recorded(here, request, runner=runner, builds_of=builds_of)
     found = pipeline.analyse(here, recorded.plan, records=recorded.records.values())
     chosen = recorded.plan.experiment

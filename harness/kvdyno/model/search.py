@@ -39,6 +39,10 @@ class Dimension:
         """Whether the option means anything beside these."""
         return all(options.get(name) in values for name, values in (self.only_if or {}).items())
 
+    def holds(self, text: str) -> bool:
+        """Whether the value is one of these, or in the range."""
+        return text in self.values if self.values else self.low <= float(text) <= self.high
+
     def place(self, value: float) -> float:
         """Where a number lies in the range, from 0 to 1, on the range's scale."""
         if self.log:

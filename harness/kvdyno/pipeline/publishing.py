@@ -42,6 +42,7 @@ _PERCENTILES = "percentiles.parquet"
 class Publication:
     """What a person decides: the folder below results/, what else ran on the machine (`state`), which tables
     (none named: all), where figures go (relative to the checkout), and what is accepted of ACCEPTABLE.
+    `engines` and `repeat` are the run's, where it measured others than the experiment names, or so often.
     """
 
     name: str
@@ -49,6 +50,8 @@ class Publication:
     tables: tuple[str, ...] = ()
     figures: Mapping[str, Path] = field(default_factory=dict)
     accepted: tuple[str, ...] = ()
+    engines: tuple[str, ...] = ()
+    repeat: int | None = None
 
     def __post_init__(self) -> None:
         """Raises UsageError for a name that is no folder of results."""
@@ -69,11 +72,11 @@ def publish(
     """
     experiment = recorded.plan.experiment
     _check_words(asked, experiment)
-    _check_whole(recorded, found)
+    _check_whole(recorded, found, asked)
     check_records(
         recorded.records.values(),
         name=experiment.name,
-        again=f"kvdyno run {experiment.name} --force",
+        again=f"{' '.join(_run_words(recorded, asked))} --force",
         accepted=asked.accepted,
     )
     origin = _origin(recorded, found, asked)
@@ -147,8 +150,9 @@ def _check_words(asked: Publication, experiment: Experiment) -> None:
                 )
 
 
-def _check_whole(recorded: Recorded, found: Analysis) -> None:
-    if recorded.partial or found.runs_recorded < found.runs_planned:
+def _check_whole(recorded: Recorded, found: Analysis, asked: Publication) -> None:
+    partial = recorded.partial and not asked.engines
+    if partial or found.runs_recorded < found.runs_planned:
         raise StoreError(
             f"expected all {found.runs_planned} runs, found {found.runs_recorded}",
             where=recorded.plan.experiment.name,
@@ -196,17 +200,27 @@ def check_records(
 def _origin(recorded: Recorded, found: Analysis, asked: Publication) -> Origin:
     experiment = recorded.plan.experiment
     records = list(recorded.records.values())
-    runners = {record.runner.name for record in records}
-    words = ["kvdyno", "run", experiment.name, "--profile", experiment.profile.name]
     return measured_origin(
         records,
         question=experiment.description or experiment.title,
-        command=" ".join([*words, *(["--runner", "docker"] if runners == {"docker"} else [])]),
+        command=" ".join(_run_words(recorded, asked)),
         state=asked.state,
         sweeps=tuple(sorted({record.sweep_id for record in records})),
         figures=tuple(str(place) for place in asked.figures.values()),
         metrics=_questions(found, experiment, asked),
     )
+
+
+def _run_words(recorded: Recorded, asked: Publication) -> Iterator[str]:
+    """The command that measures the same again."""
+    experiment = recorded.plan.experiment
+    yield from ("kvdyno", "run", experiment.name, "--profile", experiment.profile.name)
+    if {record.runner.name for record in recorded.records.values()} == {"docker"}:
+        yield from ("--runner", "docker")
+    if asked.engines:
+        yield from ("--engines", ",".join(asked.engines))
+    if asked.repeat:
+        yield from ("--repeat", str(asked.repeat))
 
 
 def measured_origin(

@@ -36,7 +36,7 @@ class Costs:
 
 def make_trail(bench: SearchBench, *, costs: Costs) -> tuple[Try, ...]:
     """Tries until the budget is spent but for the confirmation. After each, the one whose place in the front
-    is decided by noise is measured once more.
+    is decided by noise is measured once more. A search that has nothing new to try ends earlier.
     """
     asked, presets = bench.asked, _presets(bench)
     compared = bench.engine.presets[asked.preset].options
@@ -51,8 +51,8 @@ def make_trail(bench: SearchBench, *, costs: Costs) -> tuple[Try, ...]:
             question = Question(bench.space, tuple(trail), start, asked.seed, given=len(presets))
             origin, options = asked.strategy, STRATEGIES[asked.strategy](question)
         trail.append(replace(_try(bench, options, trail), origin=origin))
-        if len(trail) > _tries_most(bench) and not any(one.seconds for one in trail):
-            break
+        if not any(one.seconds for one in trail[-_idle_most(bench) :]) and len(trail) >= _idle_most(bench):
+            return tuple(trail[: -_idle_most(bench)])
         unclear = contested(trail)
         if unclear and _affordable(bench, trail, costs=costs, more=costs.full):
             _repeat(bench, unclear, trail)
@@ -84,8 +84,10 @@ def _presets(bench: SearchBench) -> list[tuple[str, Options]]:
     return found
 
 
-def _tries_most(bench: SearchBench) -> int:
-    """So many tries without a single measurement end a search: the space is the default."""
+def _idle_most(bench: SearchBench) -> int:
+    """So many tries in a row that measure nothing end a search: the strategy repeats itself, for it has
+    converged, or the space has no other candidate.
+    """
     return 10 * len(bench.space.dimensions)
 
 

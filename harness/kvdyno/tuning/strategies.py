@@ -39,15 +39,25 @@ def coordinate_sweep(asked: Question) -> Options:
     objective so far. After all options it begins again from the best.
     """
     dimensions = asked.space.dimensions
-    steps = [(each, place) for each in dimensions for place in range(len(each.values or _STEPS))]
+    able = [each for each in dimensions if all(_conditions(each, asked.space).values())]
+    steps = [(each, place) for each in able for place in range(len(each.values or _STEPS))]
     dimension, place = steps[(len(asked.trail) - asked.given) % len(steps)]
     base = dict(best_of(asked.trail) or asked.start)
     base[dimension.name] = _at(dimension, place)
-    for other, values in (dimension.only_if or {}).items():
+    for other, values in _conditions(dimension, asked.space).items():
         if base.get(other) not in values:
-            base[other] = sorted(values)[0]
+            base[other] = values[0]
     filled = {each.name: base.get(each.name, _at(each, 0)) for each in dimensions}
     return fitted(asked.space, filled)
+
+
+def _conditions(dimension: Dimension, space: Space) -> Mapping[str, Sequence[str]]:
+    """Other options' values in the space with which this option acts."""
+    others = {each.name: each for each in space.dimensions}
+    return {
+        name: [value for value in sorted(values) if others[name].holds(value)]
+        for name, values in (dimension.only_if or {}).items()
+    }
 
 
 def _at(dimension: Dimension, place: int) -> str:

@@ -282,6 +282,14 @@ def test_a_part_is_refused(sweep: Sweep, project: Project) -> None:
         pipeline.publish(project, replace(recorded, partial=True), found, ASKED, drawn=())
 
 
+def test_engines_that_the_run_named_are_published_with_its_command(sweep: Sweep, project: Project) -> None:
+    recorded, found = _recorded(sweep)
+    asked = replace(ASKED, engines=("rocksdb", "leveldb"), repeat=3)
+    folder = pipeline.publish(project, replace(recorded, partial=True), found, asked, drawn=())
+    command = spec.read_origin(folder / "origin.yaml").command
+    assert command.endswith("--engines rocksdb,leveldb --repeat 3")
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

@@ -253,6 +253,25 @@ def test_the_search_stops_early_enough_for_the_confirmation(
     assert found.confirmed
 
 
+@pytest.mark.parametrize("strategy", ["sweep", "random", "gp"])
+def test_a_search_with_nothing_new_to_try_ends_before_its_budget(
+    project: Project, monkeypatch: pytest.MonkeyPatch, strategy: str
+) -> None:
+    few = {"filter_bits": "0,10,20", "write_buffer_size": "256MiB,512MiB", "mapped_files": "1000"}
+    found = search(
+        project,
+        Simulation(filters_pay),
+        monkeypatch,
+        strategy=strategy,
+        tries=None,
+        ranges={**few, "cache_size": "1GiB,2GiB"},
+    )
+    assert found.winner
+    assert found.winner.options["filter_bits"] == "20"
+    assert found.tries[-1].seconds, "tries that repeat an earlier one are left out at the end"
+    assert found.spent_seconds < found.budget_seconds / 2
+
+
 PRESETS = """\
 default: {summary: as is}
 tuned: {summary: filters, options: {filter_bits: 10, write_buffer_size: 32MiB}}
