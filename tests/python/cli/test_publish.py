@@ -69,6 +69,13 @@ def test_what_was_not_measured_is_not_published(checkout: Checkout) -> None:
     assert not (checkout.root / "results" / "tiny").exists()
 
 
+def test_an_engine_that_is_not_known_is_not_published(checkout: Checkout) -> None:
+    words = ("publish", "tiny", "--as", "tiny", "--state", "busy", "--engines", "memroy", "--repeat", "2")
+    answer = checkout.kvdyno(*words)
+    assert answer.status != 0
+    assert "did you mean 'memory'" in answer.err
+
+
 @pytest.mark.parametrize("figure", ["throughput", "throughput=shown.png", "throughput=/tmp/shown.svg"])
 def test_a_figure_goes_to_a_file_of_the_checkout(measured: Checkout, figure: str) -> None:
     words = ("publish", "tiny", "--as", "tiny", "--state", "busy", "--figure", figure)
