@@ -175,15 +175,16 @@ def _run(
         found = pipeline.run_gate(here, gate, how=how, observer=display, wait=wait)
     command = shown.command_again(request, gate=gate, uncapped=how.uncapped)
     report: Path | None = None
-    reasons: tuple[pipeline.Reason, ...] = ()
     if any(record.status == "ok" for record in found.records):
         analysis = pipeline.analyse(here, found.plan, records=found.records)
         paths = pipeline.write_report(
             here, analysis, gate.whole.experiment, commands=[command], uncapped=how.uncapped
         )
         report = paths.html
-        if _is_explained(found, wanted=why):
-            reasons = pipeline.explain(here, found, out=report.parent, say=error_console.print)
+    reasons: tuple[pipeline.Reason, ...] = ()
+    if _is_explained(found, wanted=why):
+        out = pipeline.report_folder(here, gate.whole.experiment, uncapped=how.uncapped)
+        reasons = pipeline.explain(here, found, out=out, say=error_console.print)
     _write(found, command=command, report=report, reasons=reasons, forms=forms)
     return found.status
 

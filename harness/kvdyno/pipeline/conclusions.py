@@ -58,13 +58,16 @@ def write_report(
     """
     from kvdyno import report
 
-    out = _report_folder(project, experiment, partial=partial, uncapped=uncapped)
+    out = report_folder(project, experiment, partial=partial, uncapped=uncapped)
     paths = report.write_report(found, experiment, out=out, commands=commands, earlier=earlier)
     _remove_stale({*paths.figures, *paths.tables}, folders=(out / "figures", out / "tables"))
     return paths
 
 
-def _report_folder(project: Project, experiment: Experiment, *, partial: bool, uncapped: bool) -> Path:
+def report_folder(
+    project: Project, experiment: Experiment, *, partial: bool = False, uncapped: bool = False
+) -> Path:
+    """Where the experiment's report is written, whether it was or not."""
     words = (experiment.name, experiment.profile.name, "partial" * partial, "uncapped" * uncapped)
     return project.reports / "-".join(filter(None, words))
 
@@ -80,7 +83,7 @@ def write_claims(
     """claims.json in the folder of the experiment's report, which may have nothing else yet."""
     from kvdyno import report
 
-    out = _report_folder(project, experiment, partial=partial, uncapped=uncapped)
+    out = report_folder(project, experiment, partial=partial, uncapped=uncapped)
     return report.write_claims(found, out=out)
 
 

@@ -32,13 +32,15 @@ _LEVELS = ("memory.", "cgroup.memory.", "disk.used", "debt")
 class Reason:
     """What differs between the arms at a point that is worse.
 
-    `counters` are those of `phase`, the largest change first. `calls` is None where no profile could be
+    `counters` are those of `phase`, the largest change first; there are none without `pairs`, which is how many
+    were compared. `calls` is None where no profile could be
     made, and `missing` is then why. `flames` is the picture of the calls.
     """
 
     point: str
     phase: str
     counters: tuple[CounterChange, ...]
+    pairs: int
     calls: CallDifference | None = None
     missing: str = ""
     flames: Path | None = None
@@ -69,21 +71,22 @@ def explain(
 
 
 def _reason(project: Project, found: GateResult, point: GatePoint, *, phase: str, folder: Path) -> Reason:
-    counters = regress.changed_counters(_pairs(found, point, phase=phase))
+    pairs = _pairs(found, point, phase=phase)
+    counters = regress.changed_counters(pairs)
+    compared = max(map(len, pairs.values()), default=0)
     try:
         calls = _calls(project, point)
     except EngineError as error:
-        return Reason(point.name, phase, counters, missing=str(error))
+        return Reason(point.name, phase, counters, compared, missing=str(error))
     if calls is None:
-        return Reason(
-            point.name, phase, counters, missing="valgrind is not installed: apt-get install valgrind"
-        )
+        missing = "valgrind is not installed: apt-get install valgrind"
+        return Reason(point.name, phase, counters, compared, missing=missing)
     from kvdyno import report
 
     base, head = (arm.text for arm in found.gate.arms)
     title = f"{point.name}: HEAD {head} over BASE {base}"
     picture = report.write_flames(folder / f"{point.head.slug}.svg", calls, title=title)
-    return Reason(point.name, phase, counters, calls, flames=picture)
+    return Reason(point.name, phase, counters, compared, calls, flames=picture)
 
 
 def _calls(project: Project, point: GatePoint) -> CallDifference | None:

@@ -74,6 +74,21 @@ def test_the_terminal_lists_them_and_no_why_leaves_them_out(puts: Checkout) -> N
     assert json.loads(without.out)["why"] == []
 
 
+def test_what_instructions_alone_decide_has_functions_and_a_flame_graph_too(puts: Checkout) -> None:
+    (metric,) = [line for line in SUITE.splitlines() if "metrics:" in line]
+    puts.experiment(
+        "regress/counted", SUITE.replace(metric, "  metrics: [{metric: instructions.per_operation, margin: 0.02}]")
+    )
+    answer = puts.kvdyno("regress", "noop", "memory", "--suite", "counted", "--uncapped", "--json")
+    assert (answer.status, answer.json["runs_measured"], answer.json["report"]) == (1, 0, None), answer.err
+    (reason,) = answer.json["why"]
+    assert reason["counters"] == []
+    assert reason["instructions"]["head"] > reason["instructions"]["base"]
+    assert Path(reason["flames"]).is_file()
+    page = puts.kvdyno("regress", "noop", "memory", "--suite", "counted", "--uncapped")
+    assert "no pair was measured, so there are no counters" in page.out
+
+
 def test_without_valgrind_the_counters_are_left_and_the_remedy_is_named(
     puts: Checkout, monkeypatch: pytest.MonkeyPatch
 ) -> None:

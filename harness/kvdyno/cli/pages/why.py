@@ -29,8 +29,10 @@ def page(console: Console, reasons: Sequence[pipeline.Reason]) -> None:
                 figures = (f"{each.base:.4g}", f"{each.head:.4g}", _ratio(each), _interval(each), str(each.n))
                 table.add_row(f"{each.name} [{each.unit}]", *figures)
             console.print(table)
-        else:
+        elif reason.pairs:
             console.print("no counter changed by more than its scatter between pairs")
+        else:
+            console.print("no pair was measured, so there are no counters")
         if reason.calls:
             table = plain_table("function, instructions an operation", ">BASE", ">HEAD", ">change", gap=1)
             for function in _functions(reason.calls):
