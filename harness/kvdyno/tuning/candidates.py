@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Mapping, Sequence
 
 from kvdyno.model.options import value_text
 from kvdyno.model.search import Dimension, Options, Space
@@ -23,10 +24,38 @@ def varied(space: Space, options: Options, rng: random.Random, *, count: int) ->
     """The candidate with `count` of its options changed: to another value; to an end of the range, nearby, or
     anywhere in it. Options that act only then are drawn.
     """
-    found = {each.name: _draw(each, rng) for each in space.dimensions} | dict(options)
+    found = filled(space, options, rng)
     for each in rng.sample(space.dimensions, count):
         found[each.name] = _vary(each, found[each.name], rng)
     return fitted(space, found)
+
+
+def able(space: Space) -> tuple[Dimension, ...]:
+    """The options that act beside some candidate of the space."""
+    return tuple(each for each in space.dimensions if all(_conditions(each, space).values()))
+
+
+def moved(space: Space, options: Options, dimension: Dimension, text: str) -> Options:
+    """The candidate with one option set, and with what that option acts beside. `options` are of all names."""
+    found = {**options, dimension.name: text}
+    for other, values in _conditions(dimension, space).items():
+        if found[other] not in values:
+            found[other] = values[0]
+    return fitted(space, found)
+
+
+def _conditions(dimension: Dimension, space: Space) -> Mapping[str, Sequence[str]]:
+    """Other options' values in the space with which this option acts."""
+    others = {each.name: each for each in space.dimensions}
+    return {
+        name: [value for value in sorted(values) if others[name].holds(value)]
+        for name, values in (dimension.only_if or {}).items()
+    }
+
+
+def filled(space: Space, options: Options, rng: random.Random) -> dict[str, str]:
+    """The candidate with values of all options, those that do not act drawn."""
+    return {each.name: _draw(each, rng) for each in space.dimensions} | dict(options)
 
 
 def _vary(dimension: Dimension, text: str, rng: random.Random) -> str:

@@ -14,32 +14,35 @@ from numpy.typing import NDArray
 
 from kvdyno.model.search import Dimension, Options, Space
 
-from .candidates import drawn, varied
+from .candidates import able, drawn, filled, moved, number_text, varied
 from .question import Question, penalised
 
 Matrix = NDArray[np.float64]
 
-#: So many tries are drawn at random before the first model.
-_STARTUP = 4
 #: Candidates that a model is asked about: drawn, and of each of the best tries so many with 1 to 3 changes.
 _DRAWN, _BEST, _VARIED, _CHANGES = 300, 3, 40, (1, 2, 3)
 #: Bounds of how far along a range gains keep together, and of the share of their variance that is noise.
 _REACH, _NOISE = (0.15, 20.0), (1e-5, 0.5)
 #: Where an option that does not act lies on its range.
 _INACTIVE = 0.5
+#: How far along its range an option is moved before the first model. At the very end some run out of memory.
+_FAR = 0.9
 
 
 def gaussian(asked: Question) -> Options:
-    """The candidate with the largest expected improvement over the best gain that the model believes in
-    (Jones et al., "Efficient global optimization", Journal of Global Optimization 13, 1998). With several
-    objectives, each try looks at another weighting (ParEGO: Knowles, IEEE Transactions on Evolutionary
-    Computation 10(1), 2006).
+    """Each option once moved far on the best so far. Then the candidate with the largest expected improvement
+    over the best gain that the model believes in (Jones et al., "Efficient global optimization", Journal of
+    Global Optimization 13, 1998). With several objectives, each try looks at another weighting (ParEGO:
+    Knowles, IEEE Transactions on Evolutionary Computation 10(1), 2006).
     """
     rng = random.Random(f"{asked.seed}/{len(asked.trail)}")
     known = penalised(asked.trail)
-    if len(asked.trail) - asked.given < _STARTUP or not known:
-        return drawn(asked.space, rng)
     tried = [options for options, _ in known]
+    number = len(asked.trail) - asked.given
+    if number < len(able(asked.space)) and (screened := _screened(asked, number, rng)) not in tried:
+        return screened
+    if not known:
+        return drawn(asked.space, rng)
     values = _weighted(np.array([*(each for _, each in known), np.zeros(len(known[0][1]))]), rng)
     best = [tried[place] for place in np.argsort(-values[:-1])[:_BEST]]
     offered = [each for each in _offered(asked.space, best, rng) if each not in tried]
@@ -47,6 +50,23 @@ def gaussian(asked: Question) -> Options:
         return drawn(asked.space, rng)
     seen = np.vstack([_places(asked.space, tried), _places(asked.space, [asked.start])])
     return offered[int(np.argmax(_improvement(seen, values, _places(asked.space, offered))))]
+
+
+def _screened(asked: Question, number: int, rng: random.Random) -> Options:
+    """The best so far with the option of that number, in an order by the seed, far along its range or at another
+    value. It shows what an option does beside good ones. Draws of all options at once rarely are good.
+    """
+    options = able(asked.space)
+    dimension = random.Random(asked.seed).sample(options, len(options))[number]
+    base = filled(asked.space, asked.best, rng)
+    return moved(asked.space, base, dimension, _far(dimension, asked.best.get(dimension.name), rng))
+
+
+def _far(dimension: Dimension, text: str | None, rng: random.Random) -> str:
+    if dimension.values:
+        return rng.choice([each for each in dimension.values if each != text] or dimension.values)
+    place = 0.0 if text is None else dimension.place(float(text))
+    return number_text(dimension, dimension.at(_FAR if place < 0.5 else 1 - _FAR))
 
 
 def _weighted(gains: Matrix, rng: random.Random) -> Matrix:

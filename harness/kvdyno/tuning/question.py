@@ -24,14 +24,25 @@ class Question:
     seed: int
     given: int = 0
 
+    @property
+    def best(self) -> Options:
+        """The options of the best try in the first objective, or the default's if none is known to be better."""
+        best = max(measured(self.trail), key=lambda each: each.gains or (), default=None)
+        return best.options if best and best.gains and best.gains[0] > 0 else self.start
+
+
+def measured(trail: Sequence[Try]) -> list[Try]:
+    """The tries that were measured in full length."""
+    return [each for each in trail if each.gains is not None and not each.pruned]
+
 
 def penalised(trail: Sequence[Try]) -> list[tuple[Options, tuple[float, ...]]]:
     """Options and gains; a failed try gets gains below all that were measured, so that a model avoids it.
 
     Before anything was measured, failed tries teach nothing and are left out.
     """
-    measured = [each.gains for each in trail if each.gains is not None]
-    if not measured:
+    known = [each.gains for each in trail if each.gains is not None]
+    if not known:
         return []
-    worst = tuple(min(column) - _FAILED for column in zip(*measured, strict=True))
+    worst = tuple(min(column) - _FAILED for column in zip(*known, strict=True))
     return [(each.options, each.gains if each.gains is not None else worst) for each in trail]

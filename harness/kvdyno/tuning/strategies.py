@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from kvdyno.model.search import Dimension, Options, Space, Try
 
-from .candidates import drawn, fitted, number_text
+from .candidates import able, drawn, fitted, moved, number_text
 from .gaussian import gaussian
-from .question import Question, penalised
+from .question import Question, measured, penalised
 
 if TYPE_CHECKING:
     import optuna
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 #: TPE draws as many candidates at random before it models them, or as many as there are options.
 _STARTUP = 8
+#: Where a sweep sets a number: the ends of its range and the middle.
 _STEPS = (0.0, 0.5, 1.0)
 
 
@@ -38,32 +39,14 @@ def coordinate_sweep(asked: Question) -> Options:
     """One option at a time: its values, or the ends and the middle of its range, on the best of the first
     objective so far. After all options it begins again from the best.
     """
-    dimensions = asked.space.dimensions
-    able = [each for each in dimensions if all(_conditions(each, asked.space).values())]
-    steps = [(each, place) for each in able for place in range(len(each.values or _STEPS))]
-    dimension, place = steps[(len(asked.trail) - asked.given) % len(steps)]
-    base = dict(best_of(asked.trail) or asked.start)
-    base[dimension.name] = _at(dimension, place)
-    for other, values in _conditions(dimension, asked.space).items():
-        if base.get(other) not in values:
-            base[other] = values[0]
-    filled = {each.name: base.get(each.name, _at(each, 0)) for each in dimensions}
-    return fitted(asked.space, filled)
+    steps = [(each, text) for each in able(asked.space) for text in each.values or _numbers(each)]
+    dimension, text = steps[(len(asked.trail) - asked.given) % len(steps)]
+    lowest = {each.name: (each.values or _numbers(each))[0] for each in asked.space.dimensions}
+    return moved(asked.space, {**lowest, **asked.best}, dimension, text)
 
 
-def _conditions(dimension: Dimension, space: Space) -> Mapping[str, Sequence[str]]:
-    """Other options' values in the space with which this option acts."""
-    others = {each.name: each for each in space.dimensions}
-    return {
-        name: [value for value in sorted(values) if others[name].holds(value)]
-        for name, values in (dimension.only_if or {}).items()
-    }
-
-
-def _at(dimension: Dimension, place: int) -> str:
-    if dimension.values:
-        return dimension.values[place]
-    return number_text(dimension, dimension.at(_STEPS[place]))
+def _numbers(dimension: Dimension) -> Sequence[str]:
+    return [number_text(dimension, dimension.at(place)) for place in _STEPS]
 
 
 def tpe(asked: Question) -> Options:
@@ -129,23 +112,13 @@ def _distribution(dimension: Dimension) -> optuna.distributions.BaseDistribution
     return FloatDistribution(dimension.low, dimension.high, log=dimension.log)
 
 
-def best_of(trail: Sequence[Try]) -> Options | None:
-    """The options of the best try in the first objective; None if none was measured in full length."""
-    measured = _measured(trail)
-    return max(measured, key=lambda each: each.gains or ()).options if measured else None
-
-
 def front_of(trail: Sequence[Try]) -> tuple[Try, ...]:
     """The tries in full length that no other one beats in every objective (Pareto), best in the first
     objective first.
     """
-    measured = _measured(trail)
-    front = [each for each in measured if not any(_dominates(other, each) for other in measured)]
+    full = measured(trail)
+    front = [each for each in full if not any(_dominates(other, each) for other in full)]
     return tuple(sorted(front, key=lambda each: each.gains or (), reverse=True))
-
-
-def _measured(trail: Sequence[Try]) -> list[Try]:
-    return [each for each in trail if each.gains is not None and not each.pruned]
 
 
 def _dominates(one: Try, other: Try) -> bool:
