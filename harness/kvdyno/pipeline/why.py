@@ -32,9 +32,8 @@ _LEVELS = ("memory.", "cgroup.memory.", "disk.used", "debt")
 class Reason:
     """What differs between the arms at a point that is worse.
 
-    `counters` are those of `phase`, the largest change first; there are none without `pairs`, which is how many
-    were compared. `calls` is None where no profile could be
-    made, and `missing` is then why. `flames` is the picture of the calls.
+    `counters` are those of `phase`, the largest change first; none if no `pairs` were compared. `calls` is
+    None where no profile could be made, and `missing` is then why. `flames` is the picture of the calls.
     """
 
     point: str

@@ -36,7 +36,7 @@ def able(space: Space) -> tuple[Dimension, ...]:
 
 
 def moved(space: Space, options: Options, dimension: Dimension, text: str) -> Options:
-    """The candidate with one option set, and with what that option acts beside. `options` are of all names."""
+    """The candidate with one option set, and with what that option acts beside; `options` has all names."""
     found = {**options, dimension.name: text}
     for other, values in _conditions(dimension, space).items():
         if found[other] not in values:

@@ -26,7 +26,7 @@ class Question:
 
     @property
     def best(self) -> Options:
-        """The options of the best try in the first objective, or the default's if none is known to be better."""
+        """The options of the best try in the first objective; the default's if none is better."""
         best = max(measured(self.trail), key=lambda each: each.gains or (), default=None)
         return best.options if best and best.gains and best.gains[0] > 0 else self.start
 
