@@ -99,11 +99,12 @@ paper-records: paper-engines
 	@$(PAPER_PARTS) | while read name profile; do \
 	  { $(KVDYNO) run $$name --profile $$profile --runner $(RUNNER) $(RUNFLAGS) </dev/null || [ $$? = 8 ]; } || exit 1; done
 
-simulations: venv  ## Run the seeded simulations behind results/ again (two minutes); then make results
+simulations: venv  ## Run the seeded simulations behind results/ again (three minutes); then make results
 	@$(PY) results/truth/simulate.py
 	@$(PY) results/regression/simulate.py
 	@$(PY) results/rows/simulate.py
 	@$(PY) results/room/simulated/simulate.py
+	@$(PY) results/tuning/strategies/simulate.py
 
 # Tests that take long and start no thread: the thread sanitizer has nothing to find in them.
 ONE_THREAD = fuzz|Model\.WithoutThreads|guarantees\.Damage|ExternalDisk\.AFaultAnywhere|Exactness|SkewTest|ZipfTest|CheckTest

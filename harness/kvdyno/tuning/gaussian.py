@@ -54,7 +54,7 @@ def gaussian(asked: Question) -> Options:
 
 def _screened(asked: Question, number: int, rng: random.Random) -> Options:
     """The best so far with the option of that number, in an order by the seed, far along its range or at
-    another value. It shows what an option does beside good ones. Draws of all options at once rarely are good.
+    another value. It shows what an option does beside good ones, and draws of all options rarely are good.
     """
     options = able(asked.space)
     dimension = random.Random(asked.seed).sample(options, len(options))[number]

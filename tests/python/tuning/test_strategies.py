@@ -86,6 +86,29 @@ def test_several_objectives_are_weighted_otherwise_in_each_try(space: Space) -> 
     assert max(front) > 15
 
 
+def test_a_gaussian_process_first_moves_each_option_once_on_the_best_so_far(space: Space) -> None:
+    base = start(space)
+    trail = [Try(1, {**base, "filter_bits": "9"}, (0.5,)), Try(2, {**base, "filter_bits": "3"}, (-0.5,))]
+    proposed = [
+        STRATEGIES["gp"](Question(space, trail[:1] * (given + 1), base, 1, given=1))
+        for given in range(len(space.dimensions))
+    ]
+    moved = [{name for name in each if each[name] != trail[0].options.get(name)} for each in proposed]
+    assert {frozenset(names) for names in moved} == {
+        frozenset({"write_buffer_size"}),
+        frozenset({"mapped_files", "cache_size"}),
+        frozenset({"filter_bits"}),
+    }
+
+
+@pytest.mark.parametrize("strategy", ["gp", "sweep"])
+def test_a_try_that_is_worse_than_the_default_is_no_base(space: Space, strategy: str) -> None:
+    base = start(space)
+    worse = Try(1, {**base, "filter_bits": "9", "write_buffer_size": str(GIB)}, (-0.5,))
+    following = STRATEGIES[strategy](Question(space, (worse,), base, 1))
+    assert sum(following.get(name) != base[name] for name in base) == 1
+
+
 def test_a_candidate_is_not_proposed_twice(space: Space) -> None:
     trail = searched(space, "gp", tries=20, seed=2)
     assert len({tuple(sorted(one.options.items())) for one in trail}) == len(trail)
