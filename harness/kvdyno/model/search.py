@@ -95,6 +95,8 @@ class Try:
     was (above 0: better), averaged over workloads and repetitions; None if a run failed, for the reason in
     `failure`. `each` has the gains of every repetition in full length.
 
+    `believed` are its gains as the search's model has them after all tries: less of them is noise.
+
     `short` are the gains of its short run, if it had one. `pruned`: there was no run in full length, and
     `gains` are those of the short one. `origin` is what proposed it: "preset tuned", or a strategy's name.
     `seconds` is what it took, with its loads, `short_seconds` the part of its short run.
@@ -106,6 +108,7 @@ class Try:
     failure: str = ""
     seconds: float = 0
     each: tuple[tuple[float, ...], ...] = ()
+    believed: tuple[float, ...] | None = None
     short: tuple[float, ...] | None = None
     pruned: bool = False
     short_seconds: float = 0
@@ -134,8 +137,9 @@ class ConfirmedRow:
 class Confirmed:
     """A chosen candidate after the confirmation, over the default.
 
-    `searched` and `fresh` are the first objective's gain in the search and in the confirmation, as geometric
-    means over the searched workloads: the first is too good, because it was chosen for being good.
+    `searched`, `promised` and `fresh` are the first objective's gain: the mean of the try's runs, what the
+    search's model made of all runs, and the confirmation's. They are geometric means over the searched
+    workloads. The first is too good, because the candidate was chosen for it.
     """
 
     number: int
@@ -143,12 +147,13 @@ class Confirmed:
     options: Options
     rows: tuple[ConfirmedRow, ...]
     searched: float
+    promised: float
     fresh: float | None
 
     @property
     def curse(self) -> float | None:
-        """How much of the search's gain the confirmation did not find: above 1 is the winner's curse."""
-        return None if self.fresh is None else self.searched / self.fresh
+        """How much of the promised gain the confirmation did not find: above 1 is the winner's curse."""
+        return None if self.fresh is None else self.promised / self.fresh
 
 
 @dataclass(frozen=True)

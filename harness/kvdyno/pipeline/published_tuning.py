@@ -34,11 +34,14 @@ _CONFIRMED = """\
 
 How many times better in the first objective:
 
-| candidate | in the search | with fresh runs |
-| --- | ---: | ---: |
+| candidate | in the search | promised | with fresh runs |
+| --- | ---: | ---: | ---: |
 {% for row in rows("gains.csv") %}
-{% set fresh = "%.3g" | format(row["fresh"] | float) if row["fresh"] else "–" %}
-| {{ row["candidate"] }} | {{ "%.3g" | format(row["searched"] | float) }} | {{ fresh }} |
+{% set cells = [row["candidate"]] %}
+{% for name in ["searched", "promised", "fresh"] %}
+{% set cells = cells.append("%.3g" | format(row[name] | float) if row[name] else "–") or cells %}
+{% endfor %}
+| {{ cells | join(" | ") }} |
 {% endfor %}
 """
 _HYPOTHESES = """\

@@ -25,7 +25,9 @@ from kvdyno.plan import estimate
 from kvdyno.tuning import search as parts
 from kvdyno.tuning.candidates import drawn
 from kvdyno.tuning.confirmation import confirmed, costs_of, rivals_of, rows_of, winner_of
+from kvdyno.tuning.gaussian import with_beliefs
 from kvdyno.tuning.insight import importances, untried
+from kvdyno.tuning.question import Question
 from kvdyno.tuning.strategies import front_of
 
 from .conclusions import analyse, write_report
@@ -144,8 +146,8 @@ def _confirm(bench: SearchBench, tries: Mapping[str, Try]) -> _Confirmation:
 
 
 def _concluded(bench: SearchBench, trail: tuple[Try, ...]) -> SearchFound:
-    # A try that took no time is the default, or an earlier one again.
-    last = _confirm(bench, parts.chosen([one for one in trail if one.seconds]))
+    trail = with_beliefs(Question(bench.space, trail, bench.start, bench.asked.seed))
+    last = _confirm(bench, parts.chosen(trail))
     winner = winner_of(last.results, objective=bench.objectives[0])
     return SearchFound(
         space=bench.space,

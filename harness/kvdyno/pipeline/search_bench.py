@@ -19,6 +19,7 @@ from kvdyno.model.search import Options
 from kvdyno.model.units import parse_bytes
 from kvdyno.model.words import unknown
 from kvdyno.tuning import search as parts
+from kvdyno.tuning.candidates import placed
 from kvdyno.tuning.strategies import STRATEGIES
 
 from .planning import Request, plan_with
@@ -136,6 +137,12 @@ class SearchBench:
     def folder(self) -> Path:
         """Where its report and experiments are."""
         return self.project.reports / self.name
+
+    @property
+    def start(self) -> Options:
+        """The compared preset in the space."""
+        compared = self.engine.presets[self.asked.preset].options
+        return placed(self.space, self.space.start(compared, scale=self.profile.scale))
 
     def in_force(self, options: Options) -> Mapping[str, object]:
         """What the driver gets of the candidate at the profile's scale."""

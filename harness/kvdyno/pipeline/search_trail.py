@@ -39,8 +39,6 @@ def make_trail(bench: SearchBench, *, costs: Costs) -> tuple[Try, ...]:
     is decided by noise is measured once more. A search that has nothing new to try ends earlier.
     """
     asked, presets = bench.asked, _presets(bench)
-    compared = bench.engine.presets[asked.preset].options
-    start = placed(bench.space, bench.space.start(compared, scale=bench.profile.scale))
     trail: list[Try] = []
     while asked.tries is None or len(trail) < asked.tries:
         if trail and not _affordable(bench, trail, costs=costs, more=costs.short + costs.full):
@@ -48,7 +46,7 @@ def make_trail(bench: SearchBench, *, costs: Costs) -> tuple[Try, ...]:
         if len(trail) < len(presets):
             origin, options = presets[len(trail)]
         else:
-            question = Question(bench.space, tuple(trail), start, asked.seed, given=len(presets))
+            question = Question(bench.space, tuple(trail), bench.start, asked.seed, given=len(presets))
             origin, options = asked.strategy, STRATEGIES[asked.strategy](question)
         trail.append(replace(_try(bench, options, trail), origin=origin))
         if not any(one.seconds for one in trail[-_idle_most(bench) :]) and len(trail) >= _idle_most(bench):

@@ -204,9 +204,10 @@ def headline(found: SearchFound) -> str:
 
 
 def curse_text(each: Confirmed) -> str:
-    """The gain in the search beside the one in the confirmation."""
+    """The gain in the search, what the search made of it, and the gain in the confirmation."""
     fresh = "–" if each.fresh is None else three_digits(each.fresh)
-    return f"{three_digits(each.searched)} in the search, {fresh} with fresh runs"
+    searched, promised = three_digits(each.searched), three_digits(each.promised)
+    return f"{searched} in the search, {promised} promised, {fresh} with fresh runs"
 
 
 def gain_text(one: Try, place: int) -> str:

@@ -37,10 +37,16 @@ def _rows(candidate: str, over: str, rows: Iterable[ConfirmedRow]) -> Iterator[S
 def gains_csv(found: SearchFound) -> str:
     """A row for each confirmed candidate: its gain in the first objective, in the search and afterwards."""
     rows = (
-        (f"try {each.number}", each.searched, each.fresh, "yes" if each is found.winner else "no")
+        (
+            f"try {each.number}",
+            each.searched,
+            each.promised,
+            each.fresh,
+            "yes" if each is found.winner else "no",
+        )
         for each in found.confirmed
     )
-    return _text(("candidate", "searched", "fresh", "winner"), rows)
+    return _text(("candidate", "searched", "promised", "fresh", "winner"), rows)
 
 
 def best_csv(found: StudyFound) -> str:

@@ -45,8 +45,8 @@ def confirmed(
             if row.metric == first.metric and not row.unseen
         ]
         fresh = math.exp(sum(gains) / len(gains)) if gains else None
-        searched = math.exp(each.gains[0]) if each.gains else 1.0
-        results.append(Confirmed(each.number, label, each.options, rows, searched, fresh))
+        searched, promised = (math.exp(its[0]) if its else 1.0 for its in (each.gains, each.believed))
+        results.append(Confirmed(each.number, label, each.options, rows, searched, promised, fresh))
     return tuple(results)
 
 

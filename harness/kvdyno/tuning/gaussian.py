@@ -1,21 +1,23 @@
-"""A strategy that models gains by a Gaussian process, and tries what promises the largest improvement."""
+"""A model of gains, a Gaussian process: what to try next, and what the tries so far promise."""
 
 from __future__ import annotations
 
+import contextlib
 import math
 import random
 import warnings
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from kvdyno.model.search import Dimension, Options, Space
+from kvdyno.model.search import Dimension, Options, Space, Try
 
 from .candidates import able, drawn, filled, moved, number_text, varied
-from .question import Question, penalised
+from .question import Question, measured, penalised
 
 Matrix = NDArray[np.float64]
 
@@ -50,6 +52,29 @@ def gaussian(asked: Question) -> Options:
         return drawn(asked.space, rng)
     seen = np.vstack([_places(asked.space, tried), _places(asked.space, [asked.start])])
     return offered[int(np.argmax(_improvement(seen, values, _places(asked.space, offered))))]
+
+
+def with_beliefs(asked: Question) -> tuple[Try, ...]:
+    """The trail. Tries that were measured in full length have gains as the model believes in them after all
+    repetitions.
+
+    The largest of noisy gains is too large, because noise helped to make it so (the winner's curse). The
+    model takes that back, as far as repetitions and neighbours show it.
+    """
+    full = [one for one in measured(asked.trail) if one.each]
+    if not full:
+        return tuple(asked.trail)
+    rows = [(one.options, gains) for one in full for gains in one.each]
+    seen = _places(asked.space, [*(options for options, _ in rows), asked.start])
+    known = np.array([*(gains for _, gains in rows), np.zeros(len(rows[0][1]))])
+    mine = _places(asked.space, [one.options for one in full])
+    with _steadily():
+        columns = [_model(seen, values).predict(mine) for values in known.T]
+    found = {
+        one.number: tuple(map(float, gains))
+        for one, gains in zip(full, zip(*columns, strict=True), strict=True)
+    }
+    return tuple(replace(one, believed=found.get(one.number)) for one in asked.trail)
 
 
 def _screened(asked: Question, number: int, rng: random.Random) -> Options:
@@ -93,16 +118,8 @@ def _improvement(seen: Matrix, values: Matrix, offered: Matrix) -> Matrix:
     """How far each offered candidate is expected to be above the best that the model believes in. The noise
     of measuring is a part of the model, and of no candidate's promise.
     """
-    from sklearn.gaussian_process import GaussianProcessRegressor
-    from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
-    from threadpoolctl import threadpool_limits
-
-    reach = Matern(np.ones(seen.shape[1]), _REACH, nu=2.5)
-    kernel = ConstantKernel(1.0, (1e-2, 1e2)) * reach + WhiteKernel(0.01, _NOISE)
-    # One thread: sums come in the same order, so that a search goes on as if it had never stopped.
-    with threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a bound that is reached is no mistake
-        model: Any = GaussianProcessRegressor(kernel, normalize_y=True).fit(seen, values)
+    with _steadily():
+        model = _model(seen, values)
         best = float(model.predict(seen).max())
         means, deviations = model.predict(offered, return_std=True)
     scale = float(np.std(values)) or 1.0
@@ -112,6 +129,26 @@ def _improvement(seen: Matrix, values: Matrix, offered: Matrix) -> Matrix:
     normal = scipy.stats.norm
     found: Matrix = sure * (ahead * normal.cdf(ahead) + normal.pdf(ahead))
     return found
+
+
+def _model(seen: Matrix, values: Matrix) -> Any:
+    """scikit-learn's Gaussian process, fitted."""
+    from sklearn.gaussian_process import GaussianProcessRegressor
+    from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
+
+    reach = Matern(np.ones(seen.shape[1]), _REACH, nu=2.5)
+    kernel = ConstantKernel(1.0, (1e-2, 1e2)) * reach + WhiteKernel(0.01, _NOISE)
+    return GaussianProcessRegressor(kernel, normalize_y=True).fit(seen, values)
+
+
+@contextlib.contextmanager
+def _steadily() -> Iterator[None]:
+    """One thread: sums come in the same order, so that a search goes on as if it had never stopped."""
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a bound that is reached is no mistake
+        yield
 
 
 def _places(space: Space, candidates: Sequence[Options]) -> Matrix:

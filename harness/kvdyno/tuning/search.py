@@ -25,7 +25,7 @@ from kvdyno.model.words import unknown
 from .strategies import front_of
 
 DEFAULT, CANDIDATE, TWIN = "default", "candidate", "default-again"
-#: How many candidates of the front the confirmation compares.
+#: How many candidates the confirmation compares.
 CHOSEN = 3
 #: Where a metric is looked for first: in spans, whose time includes work left for later.
 _PHASES = ("run", "build", "measure", "load")
@@ -224,5 +224,10 @@ def _moment(text: str) -> dt.datetime:
 
 
 def chosen(trail: Sequence[Try]) -> Mapping[str, Try]:
-    """The tries that the confirmation measures again, by label: the first of the front."""
-    return {f"try-{each.number}": each for each in front_of(trail)[:CHOSEN]}
+    """The tries that the confirmation measures again, by label: of one objective those that promise most, of
+    several the first of the front.
+    """
+    believed = [each for each in trail if each.believed]
+    several = any(len(each.believed or ()) > 1 for each in believed)
+    best = sorted(believed, key=lambda each: each.believed or (), reverse=True)
+    return {f"try-{each.number}": each for each in (front_of(believed) if several else best)[:CHOSEN]}

@@ -4,7 +4,7 @@ The surface is the sweep in ../surface: LevelDB's throughput at combinations of 
 by multilinear interpolation of its logarithm. A measurement of a candidate is its gain over the default, with
 noise that is drawn from how far the sweep's repetitions lie from their means. As in a search, a try of
 which noise decides whether it is the best is measured again. What counts is the surface's own gain at the try
-that looks best; the default's, which is 1, where none looks better.
+that promises most; the default's, which is 1, where none promises more.
 
 Writes beside itself `found.csv`, a strategy's gain over the default (a ratio, the geometric mean over seeds)
 after so many measurements, and `compared.csv`, the gain of `gp` over another strategy's, paired by seed.
@@ -29,8 +29,10 @@ from scipy import stats
 from scipy.interpolate import RegularGridInterpolator
 
 from kvdyno.model.search import Dimension, Options, Space, Try
+from kvdyno.tuning.gaussian import with_beliefs
 from kvdyno.tuning.question import Question
 from kvdyno.tuning.racing import contested
+from kvdyno.tuning.search import chosen
 from kvdyno.tuning.strategies import STRATEGIES
 
 Values = NDArray[np.float64]
@@ -96,15 +98,15 @@ def read_surface() -> Surface:
 
 
 def search(surface: Surface, strategy: str, *, seed: int) -> dict[int, float]:
-    """The surface's gain at the try that looks best, after so many measurements.
+    """The surface's gain at the try that promises most, after so many measurements.
 
     The default, and a try that repeats an earlier one, costs none. A strategy that only repeats itself has
     ended: what it found stays.
     """
     rng = np.random.default_rng(seed)
     trail: list[Try] = []
-    best: list[float] = []
-    while len(best) < MEASUREMENTS[-1] and not _idle(trail):
+    after: list[tuple[Try, ...]] = []
+    while len(after) < MEASUREMENTS[-1] and not _idle(trail):
         options = STRATEGIES[strategy](Question(SPACE, tuple(trail), START, seed))
         number = len(trail) + 1
         known = next((one for one in (Try(0, START, (0.0,)), *trail) if one.options == options), None)
@@ -112,13 +114,14 @@ def search(surface: Surface, strategy: str, *, seed: int) -> dict[int, float]:
             trail.append(replace(known, number=number, each=(), seconds=0))
             continue
         trail.append(_try(surface, Try(number, options, None), rng=rng))
-        best.append(_found(surface, trail, seed=seed))
+        after.append(tuple(trail))
         unclear = contested(trail)
         if unclear:
             again = _try(surface, unclear, rng=rng)
-            trail = [_after(again, one) for one in trail]
-            best.append(_found(surface, trail, seed=seed))
-    return {count: best[min(count, len(best)) - 1] for count in MEASUREMENTS}
+            trail = [_follows(again, one) for one in trail]
+            after.append(tuple(trail))
+    found = {count: _found(after[min(count, len(after)) - 1], seed=seed) for count in MEASUREMENTS}
+    return {count: surface.gain(options) for count, options in found.items()}
 
 
 def _try(surface: Surface, one: Try, *, rng: np.random.Generator) -> Try:
@@ -128,15 +131,18 @@ def _try(surface: Surface, one: Try, *, rng: np.random.Generator) -> Try:
     return replace(one, gains=(mean,), each=each, seconds=len(each))
 
 
-def _after(again: Try, one: Try) -> Try:
+def _follows(again: Try, one: Try) -> Try:
     """A try of the trail after `again` was measured once more."""
     if one.number == again.number:
         return again
     return replace(one, gains=again.gains) if one.options == again.options else one
 
 
-def _found(surface: Surface, trail: Sequence[Try], *, seed: int) -> float:
-    return surface.gain(Question(SPACE, tuple(trail), START, seed).best)
+def _found(trail: Sequence[Try], *, seed: int) -> Options:
+    """The candidate that promises most; the default if none promises anything."""
+    believed = with_beliefs(Question(SPACE, trail, START, seed))
+    best = next(iter(chosen(believed).values()), None)
+    return best.options if best and best.believed and best.believed[0] > 0 else START
 
 
 def _idle(trail: Sequence[Try]) -> bool:

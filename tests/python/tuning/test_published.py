@@ -47,7 +47,7 @@ def test_a_published_search_has_its_report_its_numbers_and_all_runs(
     folder = published(project, found)
     text, best = (folder / "README.md").read_text(), found.winner
     assert f"| try {best.number} | default | a | throughput |" in text
-    assert f"| try {best.number} | {best.searched:.3g} | {best.fresh:.3g} |" in text
+    assert f"| try {best.number} | {best.searched:.3g} | {best.promised:.3g} | {best.fresh:.3g} |" in text
     report = (folder / "search.md").read_text()
     for name in ("trail.csv", "presets.yaml", "tuned.yaml", "figures/search-front.svg"):
         assert name in report

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import subprocess
 from collections.abc import Mapping
@@ -360,8 +361,22 @@ def test_noise_alone_changes_no_option(project: Project, monkeypatch: pytest.Mon
     assert found.preset is None
     assert "which stays" in pipeline.write_search(project, found).html.read_text()
     best = max(found.confirmed, key=lambda each: each.searched)
-    assert best.curse
-    assert best.curse > 1, "the best of several noisy tries promised more than it kept"
+    assert best.fresh
+    assert best.searched > best.fresh, "noise made it the best"
+    assert abs(best.promised - 1) < abs(best.searched - 1) / 2, "the model knows the noise"
+
+
+def test_of_one_objective_the_three_that_promise_most_are_confirmed(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = search(
+        project, Simulation(filters_pay, noise=0.1), monkeypatch, tries=12, objectives=("throughput",)
+    )
+    beliefs = {one.number: one.believed for one in found.tries if one.believed}
+    best = sorted(beliefs, key=lambda number: beliefs[number], reverse=True)[:3]
+    assert [each.number for each in found.confirmed] == best
+    for each in found.confirmed:
+        assert each.promised == pytest.approx(math.exp(beliefs[each.number][0]))
 
 
 BAD = {
