@@ -34,13 +34,11 @@ _CONFIRMED = """\
 
 How many times better in the first objective:
 
+{% macro times(text) %}{{ "%.3g" | format(text | float) if text else "–" }}{% endmacro %}
 | candidate | in the search | promised | with fresh runs |
 | --- | ---: | ---: | ---: |
 {% for row in rows("gains.csv") %}
-{% set cells = [row["candidate"]] %}
-{% for name in ["searched", "promised", "fresh"] %}
-{% set cells = cells.append("%.3g" | format(row[name] | float) if row[name] else "–") or cells %}
-{% endfor %}
+{% set cells = [row["candidate"], times(row["searched"]), times(row["promised"]), times(row["fresh"])] %}
 | {{ cells | join(" | ") }} |
 {% endfor %}
 """

@@ -27,7 +27,7 @@ _DRAWN, _BEST, _VARIED, _CHANGES = 300, 3, 40, (1, 2, 3)
 _REACH, _NOISE = (0.15, 20.0), (1e-5, 0.5)
 #: Where an option that does not act lies on its range.
 _INACTIVE = 0.5
-#: How far along its range an option is moved before the first model. At the very end some run out of memory.
+#: How far along its range an option is moved before the first model. At the end itself memory may run out.
 _FAR = 0.9
 
 
