@@ -31,7 +31,7 @@ from .files import make_folder, write_text
 from .html import ROWS_AT_FIRST, coded, template_text
 from .markdown import plain
 from .search_figures import Picture, draw_search
-from .study import noise_sentence, ratio_text
+from .study import cost_rows, noise_sentence, ratio_text
 
 #: A table can be filtered by what has that many values at most.
 _CHOICES = 8
@@ -109,6 +109,7 @@ def words(found: SearchFound, *, pictures: Sequence[Picture]) -> Mapping[str, An
         "link": lambda path: relpath(path, found.folder),
         "headline": headline(found),
         "gains": gain_sentence(found),
+        "costs": cost_rows(found.costs),
         "sure": sure_sentences(found),
         "curse": curse_text,
         "rivalry": rival_rows,
@@ -134,7 +135,7 @@ def gain_sentence(found: SearchFound) -> str:
 
 
 def _listed(rows: Sequence[ConfirmedRow]) -> str:
-    return "; ".join(f"{place_text(row)} {row.metric} {ratio_text(row)}, {row.verdict}" for row in rows)
+    return "; ".join(f"{row.metric} at {place_text(row)} {ratio_text(row)}, {row.verdict}" for row in rows)
 
 
 def sure_sentences(found: SearchFound) -> Sequence[str]:
@@ -193,21 +194,27 @@ def runs_text(one: Try) -> str:
 
 
 def headline(found: SearchFound) -> str:
-    """What the search found, in a sentence."""
+    """What the search found, in two sentences."""
     failed = sum(one.gains is None for one in found.tries)
     pruned = sum(one.pruned for one in found.tries)
-    dropped = f" and {pruned} were dropped after a short run" if pruned else ""
-    tried = f"{len(found.tries)} candidates by {found.strategy}, {failed} of which failed{dropped}"
+    tried = f"{found.strategy} tried {len(found.tries)} candidates"
+    tried += f", {failed} of which failed" if failed else ""
+    tried += f", and dropped {pruned} after a short run" if pruned else ""
     if found.winner is None:
-        return f"{tried}: none was shown to be better than the default, which stays."
-    return f"{tried}: try {found.winner.number} is better than the default in {found.objectives[0].metric}."
+        return f"{tried}. None was shown to be better than the default, which stays."
+    fresh, metric = fresh_text(found.winner), found.objectives[0].metric
+    return f"{tried}. Try {found.winner.number} is {fresh} times better than the default in {metric}."
 
 
 def curse_text(each: Confirmed) -> str:
     """The gain in the search, what the search made of it, and the gain in the confirmation."""
-    fresh = "–" if each.fresh is None else three_digits(each.fresh)
     searched, promised = three_digits(each.searched), three_digits(each.promised)
-    return f"{searched} in the search, {promised} promised, {fresh} with fresh runs"
+    return f"{searched} in the search, {promised} promised, {fresh_text(each)} with fresh runs"
+
+
+def fresh_text(each: Confirmed) -> str:
+    """The gain in the confirmation, how many times better; "–" if it is not known."""
+    return "–" if each.fresh is None else three_digits(each.fresh)
 
 
 def gain_text(one: Try, place: int) -> str:

@@ -12,7 +12,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from kvdyno.model.options import display_options
 from kvdyno.model.search import ConfirmedRow
-from kvdyno.model.study import Change, StudyFound, Tested, Trial, Values
+from kvdyno.model.study import Change, Cost, StudyFound, Tested, Trial, Values
 from plots.units import quantity, three_digits
 
 from . import looks
@@ -80,6 +80,7 @@ def words(found: StudyFound) -> Mapping[str, Any]:
         "verdicts": verdict_counts(found.trials),
         "conclusion": conclusion(found),
         "gain": gain_sentence(found),
+        "costs": cost_rows(found.costs),
         "noise": noise_sentence(found.twin),
         "published": published_rows(found),
         "comparisons": comparisons,
@@ -145,6 +146,15 @@ def gain_sentence(found: StudyFound) -> str:
     if not found.gains:
         return "Nothing: no hypothesis was adopted, so the start's options stay."
     return "; ".join(f"{change.workload}: {ratio_text(change)}" for change in found.gains) + "."
+
+
+def cost_rows(costs: Sequence[Cost]) -> Mapping[str, Mapping[str, str]]:
+    """For each metric of the costs, its ratio at each workload; "–" where it was not measured."""
+    workloads = dict.fromkeys(cost.workload for cost in costs)
+    rows: dict[str, dict[str, str]] = {}
+    for cost in costs:
+        rows.setdefault(cost.metric, dict.fromkeys(workloads, "–"))[cost.workload] = ratio_text(cost)
+    return rows
 
 
 def noise_sentence(twin: Sequence[Change | ConfirmedRow]) -> str:

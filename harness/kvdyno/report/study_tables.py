@@ -16,12 +16,6 @@ _CHANGES = ("throughput before", "after", "mean before", "mean after", "runtime 
 def study_tables(found: StudyFound) -> Mapping[str, PaperTable]:
     """The tables that have rows, by what they show; a comparison's is "<hypothesis> <what it is over>"."""
     tables = [
-        text_table("gains", "What it gains", "Throughput of the best options over the default's, fresh runs.",
-               ("workload",), ("best over default",),
-               [((c.workload,), (ratio_text(c),)) for c in found.gains]),
-        text_table("costs", "What it costs", "The best options over the default, in the same runs.",
-               ("workload", "metric"), ("best over default",),
-               [((c.workload, c.metric), (ratio_text(c),)) for c in found.costs]),
         text_table("workloads", "Workloads", "From the workload files and the plan. "
                "The working set holds the fewest records that receive nine draws in ten.",
                ("workload", "mix", "keys"), ("record", "data", "working set", "over the cap"),

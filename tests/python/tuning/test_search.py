@@ -111,7 +111,7 @@ def test_all_forms_begin_with_one_summary(project: Project, monkeypatch: pytest.
         for sentence in (gain_sentence(found), *sure_sentences(found)):
             assert written_as(sentence) in form
     for row in found.winner.rows:
-        assert f"{row.workload}{' (unseen)' if row.unseen else ''} {row.metric}" in gain_sentence(found)
+        assert f"{row.metric} at {row.workload}{' (unseen)' if row.unseen else ''} " in gain_sentence(found)
     assert "in the search" in " ".join(sure_sentences(found)), "gain promised against gain confirmed"
     assert latex.index(r"\clearpage") < latex.index(r"\section{Confirmation}")
 
@@ -180,7 +180,7 @@ def test_the_found_options_stand_beside_an_engine_that_tunes_itself(
         text = form.read_text()
         assert "Beside other engines" in text
         assert f"try {found.winner.number} over self-tuned-plus" in text
-    assert "Over self-tuned-plus: a throughput" in gain_sentence(found)
+    assert "Over self-tuned-plus: throughput at a" in gain_sentence(found)
     tries = [record for record in simulation.records.values() if record.repetition == 1]
     count = sum(record.point.label == "self-tuned-plus" for record in tries)
     assert count == 2, "only the confirmation measures it, at both workloads"
