@@ -66,8 +66,9 @@ def _affordable(bench: SearchBench, trail: Sequence[Try], *, costs: Costs, more:
 
 
 def _presets(bench: SearchBench) -> list[tuple[str, Options]]:
-    """The engine's other presets as candidates, as far as the space holds what they set; each once. What the
-    compared preset sets and another does not is the engine's default there.
+    """The engine's other presets as candidates, as far as the space holds what they set; each once. What one
+    does not set is the engine's default there. It is left out where that lies outside the space, but for
+    what the compared preset sets.
     """
     presets, mine = bench.engine.presets, bench.asked.preset
     seen = [bench.in_force({})]
@@ -75,7 +76,9 @@ def _presets(bench: SearchBench) -> list[tuple[str, Options]]:
     for name, preset in presets.items():
         written = {*preset.options, *presets[mine].options}
         values = bench.space.start(preset.options, scale=bench.profile.scale)
-        options = placed(bench.space, {each: text for each, text in values.items() if each in written})
+        kept = [each for each in bench.space.dimensions if each.name in values]
+        kept = [each for each in kept if each.name in written or each.holds(values[each.name])]
+        options = placed(bench.space, {each.name: values[each.name] for each in kept})
         if name != mine and bench.in_force(options) not in seen:
             seen.append(bench.in_force(options))
             found.append((f"preset {name}", options))

@@ -26,9 +26,11 @@ class Question:
 
     @property
     def best(self) -> Options:
-        """The options of the best try in the first objective; the default's if none is better."""
+        """The options of the best try in the first objective, the default's if none is better. An option that
+        does not act there has the default's value.
+        """
         best = max(measured(self.trail), key=lambda each: each.gains or (), default=None)
-        return best.options if best and best.gains and best.gains[0] > 0 else self.start
+        return {**self.start, **best.options} if best and best.gains and best.gains[0] > 0 else self.start
 
 
 def measured(trail: Sequence[Try]) -> list[Try]:

@@ -6,6 +6,7 @@ on where it stopped when its tries are read from records again.
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 import warnings
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 
 #: TPE draws as many candidates at random before it models them, or as many as there are options.
 _STARTUP = 8
-#: Where a sweep sets a number: the ends of its range and the middle.
-_STEPS = (0.0, 0.5, 1.0)
 
 
 def random_search(asked: Question) -> Options:
@@ -37,16 +36,22 @@ def random_search(asked: Question) -> Options:
 
 def coordinate_sweep(asked: Question) -> Options:
     """One option at a time: its values, or the ends and the middle of its range, on the best of the first
-    objective so far. After all options it begins again from the best.
+    objective so far. After all options it begins again from the best, with steps of half the length.
     """
-    steps = [(each, text) for each in able(asked.space) for text in each.values or _numbers(each)]
-    dimension, text = steps[(len(asked.trail) - asked.given) % len(steps)]
-    lowest = {each.name: (each.values or _numbers(each))[0] for each in asked.space.dimensions}
-    return moved(asked.space, {**lowest, **asked.best}, dimension, text)
+    number = len(asked.trail) - asked.given
+    for finer in itertools.count(1):
+        steps = [(each, text) for each in able(asked.space) for text in _steps(each, count=2**finer)]
+        if number < len(steps):
+            break
+        number -= len(steps)
+    lowest = {each.name: _steps(each, count=1)[0] for each in asked.space.dimensions}
+    return moved(asked.space, {**lowest, **asked.best}, *steps[number])
 
 
-def _numbers(dimension: Dimension) -> Sequence[str]:
-    return [number_text(dimension, dimension.at(place)) for place in _STEPS]
+def _steps(dimension: Dimension, *, count: int) -> Sequence[str]:
+    """An option's values; a number's, from one end of its range to the other in so many steps."""
+    places = (step / count for step in range(count + 1))
+    return dimension.values or [number_text(dimension, dimension.at(place)) for place in places]
 
 
 def tpe(asked: Question) -> Options:

@@ -21,7 +21,7 @@ from kvdyno.model.project import Project
 from kvdyno.paper import build_pdf
 from kvdyno.paper.texts import code
 from kvdyno.report.markdown import plain
-from kvdyno.report.search import gain_sentence, sure_sentences
+from kvdyno.report.search import fresh_text, gain_sentence, sure_sentences
 from kvdyno.spec import load_space
 
 from .searches import filters_pay, search, searched_project
@@ -48,7 +48,7 @@ def test_a_search_finds_better_options_and_writes_them_as_an_experiment(
     assert [choice.label for choice in whole.experiment.engines] == ["default", "tuned"]
     written = pipeline.write_search(project, found)
     for form in (written.html, written.markdown, written.latex):
-        assert f"try {found.winner.number} is better than the default" in form.read_text()
+        assert f"Try {found.winner.number} is {fresh_text(found.winner)} times better" in form.read_text()
     assert len(written.trail.read_text().splitlines()) == 9
 
 
@@ -302,7 +302,8 @@ def test_a_preset_that_candidates_are_compared_with_is_no_candidate(
     found = search(project, Simulation(filters_pay), monkeypatch, preset="same", tries=3)
     assert [one.origin for one in found.tries] == ["preset default", "gp", "gp"]
     # What only the compared preset sets is the engine's default again, 4 MiB at the profile's scale.
-    assert found.tries[0].options == {"filter_bits": "0", "write_buffer_size": str(256 << 20)}
+    defaults = {"filter_bits": "0", "write_buffer_size": str(256 << 20), "mapped_files": "1000"}
+    assert found.tries[0].options == defaults, "the default cache is smaller than the space's"
 
 
 def test_short_runs_drop_candidates_without_hope_and_so_more_are_tried(

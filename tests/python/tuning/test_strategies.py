@@ -121,6 +121,16 @@ def test_a_sweep_changes_one_option_of_the_best_at_a_time(space: Space) -> None:
     assert best(trail) > best(trail[:1])
 
 
+def test_a_sweep_that_found_nothing_better_goes_on_with_finer_steps(space: Space) -> None:
+    base = start(space)
+    trail: list[Try] = []
+    while len(trail) < 28:
+        options = STRATEGIES["sweep"](Question(space, tuple(trail), base, 1))
+        trail.append(Try(len(trail) + 1, options, (-0.5,)))
+    bits = [int(one.options["filter_bits"]) for one in trail]
+    assert [each for each in bits if str(each) != base["filter_bits"]] == [10, 20, 5, 10, 15, 20]
+
+
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_the_same_trail_gives_the_same_candidate(space: Space, strategy: str) -> None:
     assert searched(space, strategy, tries=14, seed=3) == searched(space, strategy, tries=14, seed=3)
