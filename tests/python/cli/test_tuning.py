@@ -55,7 +55,7 @@ def test_a_search_prints_what_it_tried_and_can_be_asked_again(checkout: Checkout
     assert {row["workload"] for row in rival["over_default"]} == {"a", "c"}
     count = len(checkout.records())
     again = checkout.kvdyno(*command)
-    assert "candidates by sweep" in again.out
+    assert "sweep tried " in again.out
     assert "beside noop" in again.out
     assert len(checkout.records()) == count, "nothing was measured again"
 
