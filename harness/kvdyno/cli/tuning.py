@@ -134,7 +134,7 @@ def tune(
         typer.Option(
             "--objective",
             metavar="A,B",
-            help="Metrics to improve, such as throughput,read.p99; the first one decides.",
+            help="Metrics to improve: throughput,read.p99,write_amplification; the first one decides.",
         ),
     ] = "throughput",
     budget: Annotated[

@@ -31,12 +31,13 @@ CHOSEN = 3
 _PHASES = ("run", "build", "measure", "load")
 #: An engine and one of its presets.
 EnginePreset = tuple[str, str]
+_NET = "write_amplification.net"
 _SHORT = ("p50", "p90", "p99", "p99.9", "max", "mean")
 
 
 def objectives_of(words: Sequence[str], *, engine: Engine) -> tuple[Objective, ...]:
-    """The objectives in words: a metric, or "read.p99" for "read.latency.p99". More throughput is better,
-    and less of everything else. Raises UsageError with the nearest one.
+    """The objectives in words: a metric, "read.p99" for "read.latency.p99", or "write_amplification" for its
+    net one. More throughput is better, and less of everything else. Raises UsageError with the nearest one.
     """
     offer = metrics_of(engine)
     known = [name for name in (offer.phases if offer else ()) if _can_be_improved(name)]
@@ -44,6 +45,7 @@ def objectives_of(words: Sequence[str], *, engine: Engine) -> tuple[Objective, .
     for word in words:
         operation, _, statistic = word.partition(".")
         metric = f"{operation}.latency.{statistic}" if statistic in _SHORT else word
+        metric = _NET if metric == "write_amplification" else metric
         if metric not in known:
             raise UsageError(unknown("objective", word, known), where="--objective")
         found.append(Objective(metric, higher=metric == "throughput"))

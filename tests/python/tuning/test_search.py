@@ -23,6 +23,7 @@ from kvdyno.paper.texts import code
 from kvdyno.report.markdown import plain
 from kvdyno.report.search import fresh_text, gain_sentence, sure_sentences
 from kvdyno.spec import load_space
+from kvdyno.tuning.search import objectives_of
 
 from .searches import filters_pay, search, searched_project
 from .surfaces import ENGINE, TUNING, Simulation, add_engine
@@ -378,6 +379,13 @@ def test_of_one_objective_the_three_that_promise_most_are_confirmed(
     assert [each.number for each in found.confirmed] == best
     for each in found.confirmed:
         assert each.promised == pytest.approx(math.exp(beliefs[each.number][0]))
+
+
+def test_objectives_have_short_names(project: Project) -> None:
+    engine = discover(project)[ENGINE]
+    found = objectives_of(("read.p99", "write_amplification"), engine=engine)
+    assert [one.metric for one in found] == ["read.latency.p99", "write_amplification.net"]
+    assert not any(one.higher for one in found)
 
 
 BAD = {
