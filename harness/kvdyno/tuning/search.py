@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from kvdyno.errors import UsageError
@@ -227,9 +228,11 @@ def _moment(text: str) -> dt.datetime:
 
 def chosen(trail: Sequence[Try]) -> Mapping[str, Try]:
     """The tries that the confirmation measures again, by label: of one objective those that promise most, of
-    several the first of the front.
+    several the first of the front of what tries promise.
     """
     believed = [each for each in trail if each.believed]
-    several = any(len(each.believed or ()) > 1 for each in believed)
+    if any(len(each.believed or ()) > 1 for each in believed):
+        front = {one.number for one in front_of([replace(each, gains=each.believed) for each in believed])}
+        believed = [each for each in believed if each.number in front]
     best = sorted(believed, key=lambda each: each.believed or (), reverse=True)
-    return {f"try-{each.number}": each for each in (front_of(believed) if several else best)[:CHOSEN]}
+    return {f"try-{each.number}": each for each in best[:CHOSEN]}

@@ -17,6 +17,7 @@ from kvdyno.spec import load_space
 from kvdyno.tuning.candidates import drawn, fitted, placed
 from kvdyno.tuning.insight import importances, untried
 from kvdyno.tuning.question import Question, penalised
+from kvdyno.tuning.search import chosen
 from kvdyno.tuning.strategies import STRATEGIES, front_of
 
 from .surfaces import ENGINE, add_engine
@@ -170,6 +171,16 @@ def test_a_failed_try_counts_as_worse_than_all_that_were_measured() -> None:
 def test_the_front_holds_what_no_other_try_beats_in_every_objective() -> None:
     trail = [Try(1, {}, (0.1, 0.9)), Try(2, {}, (0.5, 0.5)), Try(3, {}, (0.4, 0.4)), Try(4, {}, None)]
     assert [one.number for one in front_of(trail)] == [2, 1]
+
+
+def test_confirmed_of_several_objectives_is_the_front_of_what_tries_promise() -> None:
+    trail = [
+        Try(1, {}, (0.9, 0.1), believed=(0.3, 0.3)),  # lucky: its first gain was the largest
+        Try(2, {}, (0.5, 0.5), believed=(0.5, 0.5)),
+        Try(3, {}, (0.4, 0.9), believed=(0.4, 0.8)),
+        Try(4, {}, None),
+    ]
+    assert list(chosen(trail)) == ["try-2", "try-3"]
 
 
 def test_importances_rank_the_option_that_matters_first(space: Space) -> None:
