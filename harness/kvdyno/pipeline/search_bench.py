@@ -31,6 +31,8 @@ from .written import Watch, write_yaml
 _CORE = ("a", "b", "c", "d", "f")
 _UNSEEN = 2
 _DATASET = "64GiB"
+#: A try has one load. What was chosen for it is confirmed on another one, too.
+_CONFIRMING_LOADS = 2
 
 
 @dataclass(frozen=True)
@@ -123,6 +125,7 @@ class SearchBench:
             raise UsageError(str(error), where="--cap") from None
         self.space = spec.load_space(self.engine, project=project, cap_bytes=cap_bytes, ranges=asked.ranges)
         self.rivals = dict(_rival(text, self.engines) for text in asked.rivals)
+        self._loads = _loads(asked, project)
         self.project, self.asked, self._watch, self._wait = project, asked, watch, wait
         self.how = replace(how, earliest=True)
         #: What was measured so far, by experiment.
@@ -165,8 +168,7 @@ class SearchBench:
         shared: dict[str, Any] = {"grid": grid, "cap": self.asked.cap}
         if self.asked.properties:
             shared |= {"properties": dict(self.asked.properties)}
-        if not confirming:
-            shared |= {"repetitions": repetitions, "loads": 1}
+        shared |= {"loads": self._loads} if confirming else {"loads": 1, "repetitions": repetitions}
         if phases:
             shared |= {"phases": dict(phases)}
         beside = self.asked.confirmed_beside if confirming else ()
@@ -243,6 +245,12 @@ def _rival(text: str, engines: Mapping[str, Engine]) -> tuple[str, parts.EngineP
     if preset and preset not in presets:
         raise UsageError(unknown("preset", preset, presets), where=f"--beside {text}")
     return (f"{name}-{preset}" if preset else name), (name, preset or "default")
+
+
+def _loads(asked: SearchRequest, project: Project) -> int:
+    """How often the confirmation loads its data: as the profile has it, and twice where repetitions allow."""
+    form = spec.read_profiles(project)[asked.profile]
+    return max(form.loads or 1, min(_CONFIRMING_LOADS, form.repetitions))
 
 
 def _profile(asked: SearchRequest, project: Project) -> Profile:

@@ -13,7 +13,7 @@ from .load import (
 )
 from .origins import read_origin
 from .papers import list_papers, paper_file, read_paper
-from .profiles import load_profiles
+from .profiles import load_profiles, read_profiles
 from .published import read_published
 from .space import load_space
 from .studies import list_studies, load_study
@@ -37,6 +37,7 @@ __all__ = [
     "read_arm",
     "read_origin",
     "read_paper",
+    "read_profiles",
     "read_published",
     "spans_of",
     "suite_engine",

@@ -53,6 +53,18 @@ def test_a_search_finds_better_options_and_writes_them_as_an_experiment(
     assert len(written.trail.read_text().splitlines()) == 9
 
 
+def test_a_confirmation_has_a_load_that_no_try_had(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    simulation = Simulation(filters_pay)
+    search(project, simulation, monkeypatch)
+    loads = {
+        label: {record.load for record in simulation.records.values() if record.point.label == label}
+        for label in ("candidate", "default-again")
+    }
+    assert loads == {"candidate": {1}, "default-again": {1, 2}}
+
+
 def test_the_found_preset_is_one_of_the_engine_once_its_adapter_has_it(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
