@@ -53,9 +53,7 @@ def test_a_search_finds_better_options_and_writes_them_as_an_experiment(
     assert len(written.trail.read_text().splitlines()) == 9
 
 
-def test_a_confirmation_has_a_load_that_no_try_had(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_confirmation_has_a_load_that_no_try_had(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     simulation = Simulation(filters_pay)
     search(project, simulation, monkeypatch)
     loads = {
