@@ -120,6 +120,7 @@ def _confirm(bench: SearchBench, tries: Mapping[str, Try]) -> _Confirmation:
     """Measure the chosen tries beside default, second default and rivals, and write the ordinary report."""
     if not tries:
         return _Confirmation()
+    bench.keep(())
     document = bench.document(
         f"Confirmation of {bench.name}",
         {label: one.options for label, one in tries.items()},

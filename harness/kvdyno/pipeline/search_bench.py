@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from kvdyno.model.experiment import Profile
 from kvdyno.model.point import Plan
 from kvdyno.model.project import Project
 from kvdyno.model.record import Record
-from kvdyno.model.search import Options
+from kvdyno.model.search import Options, Try
 from kvdyno.model.units import parse_bytes
 from kvdyno.model.words import unknown
 from kvdyno.tuning import search as parts
@@ -130,6 +130,9 @@ class SearchBench:
         self.how = replace(how, earliest=True)
         #: What was measured so far, by experiment.
         self.records: dict[str, tuple[Record, ...]] = {}
+        #: Identities of the snapshots that each try starts from, by its number; and the tries that keep them.
+        self._snapshots: dict[int, Set[str]] = {}
+        self._kept: Set[int] = frozenset()
 
     @property
     def name(self) -> str:
@@ -198,7 +201,9 @@ class SearchBench:
     def planned_try(self, number: int, options: Options, *, repetitions: int = 1) -> Plan:
         """The plan of a candidate beside the default, in full length."""
         document = self.document(f"Try {number}", {parts.CANDIDATE: options}, repetitions=repetitions)
-        return self.planned(str(number), document)
+        plan = self.planned(str(number), document)
+        self._snapshots[number] = _snapshots(plan)
+        return plan
 
     def planned_short(self, number: int, options: Options) -> Plan:
         """The same with the measured phase cut to the share that was asked for.
@@ -220,11 +225,25 @@ class SearchBench:
         return short
 
     def measured(self, whole: Plan) -> tuple[Record, ...]:
-        """Records of the plan, of which what is stored is not measured again."""
+        """Records of the plan, of which what is stored is not measured again. Snapshots that neither it nor a
+        kept try starts from are removed before: those of all tries would fill the disk.
+        """
+        needed = _snapshots(whole).union(*(self._snapshots[number] for number in self._kept))
+        unneeded = frozenset[str]().union(*self._snapshots.values()) - needed
         with self._watch(whole) as observer:
-            result = sweep(self.project, whole, how=self.how, observer=observer, wait=self._wait)
+            result = sweep(
+                self.project, whole, how=self.how, observer=observer, wait=self._wait, unneeded=unneeded
+            )
         self.records[whole.experiment.name] = result.records
         return result.records
+
+    def keep(self, tries: Iterable[Try]) -> None:
+        """Only these may be measured again before the confirmation."""
+        self._kept = frozenset(one.number for one in tries)
+
+
+def _snapshots(whole: Plan) -> frozenset[str]:
+    return frozenset(dataset.identity for point in whole.points for dataset in point.loads)
 
 
 def _engine(asked: SearchRequest, engines: Mapping[str, Engine]) -> Engine:

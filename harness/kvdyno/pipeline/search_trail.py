@@ -9,8 +9,8 @@ from kvdyno.model.search import Options, Try
 from kvdyno.tuning import search as parts
 from kvdyno.tuning.candidates import placed
 from kvdyno.tuning.question import Question
-from kvdyno.tuning.racing import contested, hopeless
-from kvdyno.tuning.strategies import STRATEGIES
+from kvdyno.tuning.racing import contested, hopeless, undecided
+from kvdyno.tuning.strategies import STRATEGIES, front_of
 
 from .search_bench import SearchBench
 
@@ -54,6 +54,7 @@ def make_trail(bench: SearchBench, *, costs: Costs) -> tuple[Try, ...]:
         unclear = contested(trail)
         if unclear and _affordable(bench, trail, costs=costs, more=costs.full):
             _repeat(bench, unclear, trail)
+        bench.keep([*undecided(trail), *front_of(trail)])
     return tuple(trail)
 
 

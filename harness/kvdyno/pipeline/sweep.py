@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import datetime as dt
 import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -67,11 +67,13 @@ def sweep(
     wait: bool = False,
     sweep_id: str | None = None,
     known: Callable[[], Mapping[str, Record]] | None = None,
+    unneeded: Collection[str] = (),
 ) -> SweepResult:
     """Measure what is not stored yet, in the plan's order; every run ends in a record.
 
     `sweep_id` is that of a sweep which goes on with this plan; without it, this is one of its own. `known`
     returns the records that need not be measured again, by run name; without it, those that `reusable` finds.
+    `unneeded` are identities of snapshots that are removed first.
     Folders and CPUs are checked first. With `wait`, it then begins when other sweeps have ended. Raises
     BusyError if another sweep holds this machine, StoreError if records or reports cannot be written,
     HostError if the machine is excluded or lacks what is needed, EngineError if an engine was rebuilt since
@@ -104,6 +106,7 @@ def sweep(
         with held, runner:
             removed = (*restored, *runner.removed_leftovers)
             observer.started(len(todo), confined=runner.confinement, removed=removed)
+            runner.remove_snapshots(unneeded)
             runner.prepare(todo, progress=observer.progress, force_snapshots=how.force)
             for number, (order, run) in enumerate(todo, 1):
                 _demand_same_build(run.point.engine)

@@ -103,6 +103,11 @@ class Runner:
         """How runs are confined, once entered, and why so."""
         return "; ".join(f"{each.kind}: {each.why}" for each in self._setting.wardens.values())
 
+    def remove_snapshots(self, identities: Iterable[str]) -> None:
+        """Remove these snapshots, as far as they exist."""
+        for identity in identities:
+            self._snapshots.remove(identity)
+
     def prepare(
         self,
         runs: Sequence[tuple[int, Run]],

@@ -49,17 +49,21 @@ def contested(trail: Sequence[Try]) -> Try | None:
     """The try that another repetition would help most: noise decides whether it is in the front, and it was
     measured least often. Tries of the front come first, then the best. None: there is none.
     """
-    full = [one for one in trail if one.each]
-    margins = _Margins(full)
-    front = {one.number for one in front_of(full)}
-    unclear = [
-        one for one in full if len(one.each) < REPETITIONS_MOST and _noise_decides(one, full, margins=margins)
-    ]
+    front = {one.number for one in front_of([one for one in trail if one.each])}
     return min(
-        unclear,
+        undecided(trail),
         key=lambda one: (len(one.each), one.number not in front, [-gain for gain in one.gains or ()]),
         default=None,
     )
+
+
+def undecided(trail: Sequence[Try]) -> Sequence[Try]:
+    """The tries that may be measured once more: noise decides whether they are in the front."""
+    full = [one for one in trail if one.each]
+    margins = _Margins(full)
+    return [
+        one for one in full if len(one.each) < REPETITIONS_MOST and _noise_decides(one, full, margins=margins)
+    ]
 
 
 class _Margins:

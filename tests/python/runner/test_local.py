@@ -309,6 +309,16 @@ class TestSnapshots:
         assert execute(loaded_point, dataset=failing).status == "crash"
         assert len(sink.records) == 2, "nothing is loaded again"
 
+    def test_those_that_nothing_needs_are_removed(
+        self, runner: Runner, execute: Execute, loaded_point: Point, project: Project, sink: Sink
+    ) -> None:
+        assert loaded_point.dataset
+        execute(loaded_point)
+        runner.remove_snapshots([loaded_point.dataset.identity, "e" * 64])
+        assert not list((project.data / "snapshots").glob("*"))
+        assert execute(loaded_point).status == "ok"
+        assert len(sink.records) == 2, "it was loaded again"
+
     def test_a_full_disk_while_preparing_is_left_to_the_runs(
         self,
         runner: Runner,

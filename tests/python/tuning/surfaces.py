@@ -6,7 +6,7 @@ import contextlib
 import datetime as dt
 import json
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -87,7 +87,7 @@ class Simulation:
     """Stands for the pipeline's `sweep`. Records of a run are kept: asked again, it "measures" nothing.
 
     A shorter run takes less time and is noisier, as a mean over fewer operations is. `noise` is a full one's.
-    `facts` are the environment's.
+    `facts` are the environment's. `removed` are the snapshots that it was asked to remove.
     """
 
     surface: Surface
@@ -95,11 +95,15 @@ class Simulation:
     stop_after: int | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)
     records: dict[str, Record] = field(default_factory=dict)
+    removed: set[str] = field(default_factory=set)
     sweeps: int = 0
 
-    def __call__(self, project: Project, whole: Plan, **_how: Any) -> SweepResult:
+    def __call__(
+        self, project: Project, whole: Plan, *, unneeded: Collection[str] = (), **_how: Any
+    ) -> SweepResult:
         """As `sweep`. Raises Interrupted once `stop_after` runs were measured."""
         self.sweeps += 1
+        self.removed.update(unneeded)
         block = "|".join(sorted({_signature(run) for run in whole.runs}))
         found = []
         for order, run in enumerate(whole.runs, 1):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +17,9 @@ from kvdyno import pipeline
 from kvdyno.catalog import discover
 from kvdyno.errors import Interrupted, KvdynoError, SpecError, UsageError
 from kvdyno.model.latex import escaped
+from kvdyno.model.point import Dataset
 from kvdyno.model.project import Project
+from kvdyno.model.search import SearchFound
 from kvdyno.paper import build_pdf
 from kvdyno.paper.texts import code
 from kvdyno.report.markdown import plain
@@ -61,6 +63,26 @@ def test_a_confirmation_has_a_load_that_no_try_had(project: Project, monkeypatch
         for label in ("candidate", "default-again")
     }
     assert loads == {"candidate": {1}, "default-again": {1, 2}}
+
+
+def test_snapshots_stay_only_of_what_may_be_measured_again(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    simulation = Simulation(filters_pay)
+    found = search(project, simulation, monkeypatch)
+    tried, confirmed = (
+        {load.identity for number in numbers for load in loads_of(project, found, str(number))}
+        for numbers in ([one.number for one in found.tries], ["confirmation"])
+    )
+    assert simulation.removed
+    assert simulation.removed == tried - confirmed
+
+
+def loads_of(project: Project, found: SearchFound, name: str) -> Sequence[Dataset]:
+    """What the points of an experiment of the search start from."""
+    path = found.folder / "experiments" / f"{found.folder.name}-{name}.yaml"
+    _, whole = pipeline.make_plan(project, pipeline.Request(str(path)))
+    return [load for point in whole.points for load in point.loads]
 
 
 def test_the_found_preset_is_one_of_the_engine_once_its_adapter_has_it(
