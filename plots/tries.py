@@ -108,13 +108,13 @@ def pairs(table: pd.DataFrame, binding: Binding) -> Figure:
 
 
 def _marks(axes: Axes, rows: pd.DataFrame, binding: Binding, *, x: str, y: str) -> dict[str, Any]:
-    """A mark per row; the legend's entries by name."""
+    """A mark per row, those of the legend's first entry on top; the legend's entries by name."""
     handles: dict[str, Any] = {}
-    for key, look in style.looks(rows, binding).items():
+    for depth, (key, look) in enumerate(style.looks(rows, binding).items()):
         mine = style.rows_of(rows, binding.series, key)
         (handles[look.name],) = axes.plot(
             mine[x], mine[y], linestyle="", marker=look.marker, color=look.colour, alpha=0.85,
-            markeredgecolor=style.PAPER, markeredgewidth=0.5,
+            markeredgecolor=style.PAPER, markeredgewidth=0.5, zorder=3 - depth / 10,
         )  # fmt: skip
     return handles
 

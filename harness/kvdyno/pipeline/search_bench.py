@@ -238,8 +238,8 @@ class SearchBench:
         return result.records
 
     def keep(self, tries: Iterable[Try]) -> None:
-        """Only these may be measured again before the confirmation."""
-        self._kept = frozenset(one.number for one in tries)
+        """Only these may be measured again before the confirmation. A copy of another has no data."""
+        self._kept = frozenset(one.number for one in tries if one.each)
 
 
 def _snapshots(whole: Plan) -> frozenset[str]:

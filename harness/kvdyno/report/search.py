@@ -108,7 +108,7 @@ def words(found: SearchFound, *, pictures: Sequence[Picture]) -> Mapping[str, An
         "share": share_text,
         "link": lambda path: relpath(path, found.folder),
         "headline": headline(found),
-        "gains": gain_sentence(found),
+        "gains": gain_rows(found),
         "costs": cost_rows(found.costs),
         "sure": sure_sentences(found),
         "curse": curse_text,
@@ -124,18 +124,25 @@ def share_text(share: Share) -> str:
     return f"{100 * share.value:.0f} % ({100 * share.low:.0f} to {100 * share.high:.0f})"
 
 
-def gain_sentence(found: SearchFound) -> str:
-    """What the winner gains over the default and over the other engines, with fresh runs."""
+def gain_rows(found: SearchFound) -> Mapping[str, Mapping[str, Mapping[str, str]]]:
+    """What the winner gains with fresh runs over the default, and over each other engine: by metric and
+    workload. Empty if the default's options stay.
+    """
     if found.winner is None:
-        return "Nothing: the default's options stay."
+        return {}
     number = found.winner.number
     over = [("the default", found.winner.rows)]
     over += [(rival.label, rival.candidates[number]) for rival in found.rivals]
-    return " ".join(f"Over {name}: {_listed(rows)}." for name, rows in over if rows)
+    return {name: _by_metric(rows) for name, rows in over if rows}
 
 
-def _listed(rows: Sequence[ConfirmedRow]) -> str:
-    return "; ".join(f"{row.metric} at {place_text(row)} {ratio_text(row)}, {row.verdict}" for row in rows)
+def _by_metric(rows: Sequence[ConfirmedRow]) -> Mapping[str, Mapping[str, str]]:
+    places = dict.fromkeys(map(place_text, rows), "–")
+    found: dict[str, dict[str, str]] = {}
+    for row in rows:
+        text = f"{ratio_text(row)}, {row.verdict}"
+        found.setdefault(row.metric, dict(places))[place_text(row)] = text
+    return found
 
 
 def sure_sentences(found: SearchFound) -> Sequence[str]:

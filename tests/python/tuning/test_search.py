@@ -23,7 +23,7 @@ from kvdyno.model.search import SearchFound
 from kvdyno.paper import build_pdf
 from kvdyno.paper.texts import code
 from kvdyno.report.markdown import plain
-from kvdyno.report.search import fresh_text, gain_sentence, sure_sentences
+from kvdyno.report.search import fresh_text, gain_rows, sure_sentences
 from kvdyno.spec import load_space
 from kvdyno.tuning.search import objectives_of
 
@@ -141,10 +141,12 @@ def test_all_forms_begin_with_one_summary(project: Project, monkeypatch: pytest.
     for form, after, written_as in forms:
         places = [form.index(part) for part in (*parts, after)]
         assert places == sorted(places)
-        for sentence in (gain_sentence(found), *sure_sentences(found)):
+        for sentence in sure_sentences(found):
             assert written_as(sentence) in form
-    for row in found.winner.rows:
-        assert f"{row.metric} at {row.workload}{' (unseen)' if row.unseen else ''} " in gain_sentence(found)
+        for texts in gain_rows(found)["the default"].values():
+            assert all(written_as(text) in form for text in texts.values())
+    places = [f"{row.workload} (unseen)" if row.unseen else row.workload for row in found.winner.rows]
+    assert {place for texts in gain_rows(found)["the default"].values() for place in texts} == set(places)
     assert "in the search" in " ".join(sure_sentences(found)), "gain promised against gain confirmed"
     assert latex.index(r"\clearpage") < latex.index(r"\section{Confirmation}")
 
@@ -213,7 +215,7 @@ def test_the_found_options_stand_beside_an_engine_that_tunes_itself(
         text = form.read_text()
         assert "Beside other engines" in text
         assert f"try {found.winner.number} over self-tuned-plus" in text
-    assert "Over self-tuned-plus: throughput at a" in gain_sentence(found)
+    assert gain_rows(found)["self-tuned-plus"]["throughput"]["a"].endswith("better")
     tries = [record for record in simulation.records.values() if record.repetition == 1]
     count = sum(record.point.label == "self-tuned-plus" for record in tries)
     assert count == 2, "only the confirmation measures it, at both workloads"
