@@ -171,7 +171,10 @@ class SearchBench:
         shared: dict[str, Any] = {"grid": grid, "cap": self.asked.cap}
         if self.asked.properties:
             shared |= {"properties": dict(self.asked.properties)}
-        shared |= {"loads": self._loads} if confirming else {"loads": 1, "repetitions": repetitions}
+        if confirming:  # tuned.yaml, too, which has the loads of another profile where it runs at that one
+            shared |= {"profiles": {self.profile.name: {"loads": self._loads}}}
+        else:
+            shared |= {"loads": 1, "repetitions": repetitions}
         if phases:
             shared |= {"phases": dict(phases)}
         beside = self.asked.confirmed_beside if confirming else ()

@@ -65,6 +65,15 @@ def test_a_confirmation_has_a_load_that_no_try_had(project: Project, monkeypatch
     assert loads == {"candidate": {1}, "default-again": {1, 2}}
 
 
+def test_the_found_options_run_at_another_profile_with_the_loads_of_that_one(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = search(project, Simulation(filters_pay), monkeypatch)
+    for profile, loads in (("quick", 2), ("paper", 1)):
+        _, whole = pipeline.make_plan(project, pipeline.Request(str(found.experiment), profile=profile))
+        assert whole.experiment.loads == loads
+
+
 def test_snapshots_stay_only_of_what_may_be_measured_again(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
