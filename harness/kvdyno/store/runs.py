@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import os
 import re
 import secrets
@@ -32,6 +33,8 @@ RECORD = "record.json"
 
 _IDENTITY_DIGITS = 12
 _TEMPORARY = ".record.json.new"
+#: How many records are kept in memory, at about 0.2 MB each.
+_KEPT = 2048
 
 # What `begin` calls folders. A results folder may hold others, which are none of the store's business.
 _POINT_FOLDER = re.compile(rf".+-[0-9a-f]{{{_IDENTITY_DIGITS}}}")
@@ -172,7 +175,19 @@ def _is_begun(path: Path) -> bool:
 
 
 def read_record(path: Path) -> Record | CorruptRecord:
-    """The record in its present form, whichever version of it the file has."""
+    """The record in its present form, whichever version of it the file has. A file that has not changed is read
+    once: a search looks up its default's records for every try.
+    """
+    try:
+        status = path.stat()
+    except OSError as failure:
+        return CorruptRecord(path, failure.strerror or str(failure))
+    return _read(path, (status.st_ino, status.st_ctime_ns, status.st_size))
+
+
+@functools.lru_cache(maxsize=_KEPT)
+def _read(path: Path, _state: tuple[int, int, int], /) -> Record | CorruptRecord:
+    """The file's record. `_state` makes another file at this path, or a changed one, another key."""
     try:
         document = upgraded(
             parse_json(path.read_bytes(), where=str(path)),
