@@ -33,8 +33,8 @@ RECORD = "record.json"
 
 _IDENTITY_DIGITS = 12
 _TEMPORARY = ".record.json.new"
-#: How many records are kept in memory, at about 0.2 MB each.
-_KEPT = 2048
+#: How many records are kept in memory, at about a third of a megabyte each.
+_KEPT = 1024
 
 # What `begin` calls folders. A results folder may hold others, which are none of the store's business.
 _POINT_FOLDER = re.compile(rf".+-[0-9a-f]{{{_IDENTITY_DIGITS}}}")
@@ -175,8 +175,8 @@ def _is_begun(path: Path) -> bool:
 
 
 def read_record(path: Path) -> Record | CorruptRecord:
-    """The record in its present form, whichever version of it the file has. A file that has not changed is read
-    once: a search looks up its default's records for every try.
+    """The record in its present form, whichever version of it the file has. A file that has not changed is
+    read once: a search looks up its default's records for every try.
     """
     try:
         status = path.stat()
