@@ -180,14 +180,16 @@ def read_record(path: Path) -> Record | CorruptRecord:
     """
     try:
         status = path.stat()
+        return _read(path, (status.st_ino, status.st_ctime_ns, status.st_size))
     except OSError as failure:
         return CorruptRecord(path, failure.strerror or str(failure))
-    return _read(path, (status.st_ino, status.st_ctime_ns, status.st_size))
 
 
 @functools.lru_cache(maxsize=_KEPT)
 def _read(path: Path, _state: tuple[int, int, int], /) -> Record | CorruptRecord:
-    """The file's record. `_state` makes another file at this path, or a changed one, another key."""
+    """The file's record. `_state` makes another file at this path, or a changed one, another key. Raises
+    OSError, which is not kept: the next read may succeed.
+    """
     try:
         document = upgraded(
             parse_json(path.read_bytes(), where=str(path)),
@@ -199,8 +201,6 @@ def _read(path: Path, _state: tuple[int, int, int], /) -> Record | CorruptRecord
         record = Record.model_validate(document)
     except StoreError as failure:
         return CorruptRecord(path, failure.message)
-    except OSError as failure:
-        return CorruptRecord(path, failure.strerror or str(failure))
     except ValidationError as failure:
         return CorruptRecord(path, str(failure))
     if record.schema_version != RECORD_SCHEMA:

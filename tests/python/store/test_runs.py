@@ -91,6 +91,16 @@ def test_corrupt_records_are_reported_and_kept(
     assert path.exists()
 
 
+def test_a_record_is_read_once_until_its_file_changes(store: RunStore, keep: MakeRecord) -> None:
+    path = store.run_dir(keep()) / "record.json"
+    [first] = store.records()
+    [again] = RunStore(store.root).records()
+    assert again is first
+    path.write_text("")
+    assert not list(store.records())
+    assert len(store.corrupt_records()) == 1
+
+
 def test_a_record_of_version_1_gets_todays_names(store: RunStore, keep: MakeRecord) -> None:
     record = keep()
     path = store.run_dir(record) / "record.json"
