@@ -44,7 +44,7 @@ class DimensionForm(Form):
 class SpaceForm(Form):
     """An adapter's tuning.yaml. `memory` is the share of the cap that marked options may take."""
 
-    memory: Annotated[float, Field(gt=0, le=1)]
+    memory: Annotated[float, Field(gt=0, le=1)] = 1
     options: Annotated[Mapping[str, DimensionForm], Field(min_length=1)]
 
 
@@ -90,6 +90,7 @@ def _dimensions(form: SpaceForm, document: Document, *, engine: Engine) -> tuple
                 for other, values in each.only_if.items()
             }
             whole = _dimension(option, texts, listed=each.values is not None)
+            _demand_sizes(option, whole, memory=each.memory)
         except ValueError as error:
             mistakes.add(("options", name), str(error))
             continue
@@ -114,6 +115,15 @@ def _dimension(option: OptionDescription, texts: list[str], *, listed: bool) -> 
         raise ValueError(f"{option.name}: expected a range that rises, found {first} to {last}")
     log = low > 0 and high / low >= _LOG_FROM
     return Dimension(option.name, low=low, high=high, log=log, whole=option.type in ("bytes", "integer"))
+
+
+def _demand_sizes(option: OptionDescription, dimension: Dimension, *, memory: float) -> None:
+    """Raises ValueError if memory is counted of a word, whose size only the engine knows."""
+    words = [text for text in dimension.values if isinstance(parse_value(option, text), str)]
+    if memory and words:
+        raise ValueError(
+            f"{option.name}: expected numbers, because `memory` counts their sizes; found {words[0]}"
+        )
 
 
 def _described(engine: Engine, *, cap_bytes: int) -> list[Dimension]:

@@ -38,7 +38,9 @@ from kvdyno.store.runs import _IDENTITY_DIGITS
 
 ENGINE = "leveldb"
 OPTIONS = (
-    option("write_buffer_size", "bytes", "4MiB", least=64 << 10, most=1 << 30, shapes_data=True, scales=True),
+    option(
+        "write_buffer_size", "bytes", "4MiB", least=64 << 10, most=1 << 30, shapes_data=True, scales=True
+    ).model_copy(update={"words": ("auto",)}),
     option("cache_size", "bytes", "8MiB", least=64 << 10, most=1 << 40, scales=True),
     option("mapped_files", "integer", "1000", least=0, most=1 << 20),
     option("filter_bits", "integer", "0", least=0, most=64, shapes_data=True),

@@ -484,6 +484,10 @@ FILES = {
         "did you mean 'mapped_files'",
     ),
     "both": (TUNING.replace("{values: [0, 1000]}", "{values: [0], from: 1, to: 2}"), "`from` and `to`, or"),
+    "size of a word": (
+        TUNING.replace("{from: 64MiB, to: 1GiB, memory: 2}", "{values: [auto, 64MiB], memory: 2}"),
+        "expected numbers, because `memory` counts their sizes; found auto",
+    ),
 }
 
 
