@@ -155,6 +155,7 @@ def _asked(name: str, text: str, *, engine: Engine, known: Dimension | None) -> 
     low, dots, high = text.partition("..")
     try:
         found = _dimension(option, [low, high] if dots else text.split(","), listed=not dots)
+        _demand_sizes(option, found, memory=known.memory if known else 0)
     except ValueError as error:
         raise UsageError(str(error), where=where) from None
     return replace(found, memory=known.memory, only_if=known.only_if) if known else found

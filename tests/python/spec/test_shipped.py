@@ -203,6 +203,7 @@ def test_a_space_has_no_mistake(path: Path) -> None:
     engine = CATALOG[path.parent.name]
     space = load_space(engine, project=PROJECT, cap_bytes=16 << 30)
     start = space.start({})
+    assert set(start) == {each.name for each in space.dimensions}, "every default has its place"
     assert all(each.holds(start[each.name]) for each in space.dimensions if each.values)
 
 

@@ -501,6 +501,18 @@ def test_a_wrong_space_is_refused_with_file_and_line(tmp_path: Path, text: str, 
     assert "tuning.yaml:" in str(error.value)
 
 
+def test_a_word_in_place_of_a_range_that_takes_memory_is_refused(tmp_path: Path) -> None:
+    project = make_project(tmp_path)
+    add_engine(project)
+    with pytest.raises(UsageError, match="expected numbers, because `memory` counts their sizes"):
+        load_space(
+            discover(project)[ENGINE],
+            project=project,
+            cap_bytes=16 << 30,
+            ranges={"write_buffer_size": "auto,64MiB"},
+        )
+
+
 def test_an_engine_without_a_space_has_the_one_it_describes(tmp_path: Path) -> None:
     project = make_project(tmp_path)
     add_engine(project, tuning=None)
