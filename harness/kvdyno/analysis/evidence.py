@@ -89,7 +89,8 @@ def _point(
     doubts: Doubts,
     among: int,
 ) -> ClaimPoint:
-    place = {name: _axis_value(row[name]) for name in axes if name not in spec.along}
+    held = [name for name in axes if name not in spec.along and not pd.isna(row[name])]  # a load has no age
+    place = {name: _axis_value(row[name]) for name in held}
     if len(spec.steps) > 1:
         place |= dict.fromkeys(spec.along, str(row["step"]))
     doubt = doubts(place) or _objection(row, spec=spec)
