@@ -8,10 +8,10 @@ from typing import Annotated
 import pandas as pd
 import typer
 
-from kvdyno import catalog, pipeline
+from kvdyno import catalog, pipeline, spec
 from kvdyno.errors import StoreError, UsageError
 from kvdyno.model.record import Record
-from kvdyno.model.words import nearest, unknown
+from kvdyno.model.words import nearest
 from kvdyno.store import RunStore
 
 from .app import JsonOption, ResultsOption, RunnerOption, app, console, print_json, project, warn_of
@@ -139,13 +139,12 @@ def describe(
     Example: `kvdyno describe rocksdb`
     """
     found = catalog.discover(project(), runner=runner)
-    if engine not in found:
-        raise UsageError(unknown("engine", engine, found), where="kvdyno describe", remedy="kvdyno engines")
+    its = spec.engine_named(engine, catalog=found, project=project(), where="kvdyno describe", runner=runner)
     if json:
-        print_json(engine_document(found[engine]))
+        print_json(engine_document(its))
     elif metrics:
-        metrics_page(console, found[engine])
+        metrics_page(console, its)
     elif driver:
-        driver_page(console, found[engine])
+        driver_page(console, its)
     else:
-        engine_page(console, found[engine])
+        engine_page(console, its)

@@ -26,12 +26,13 @@ class Expectation(Frozen):
 
     @property
     def text(self) -> str:
-        """The bounds in words: "throughput × 1.1 or more"."""
+        """In words: "throughput × 1.1 or more at load, a"."""
+        places = ", ".join(self.workloads)
         if self.at_least is not None and self.at_most is not None:
-            return f"{self.metric} × {self.at_least:g} to {self.at_most:g}"
+            return f"{self.metric} × {self.at_least:g} to {self.at_most:g} at {places}"
         if self.at_least is not None:
-            return f"{self.metric} × {self.at_least:g} or more"
-        return f"{self.metric} × {self.at_most:g} or less"
+            return f"{self.metric} × {self.at_least:g} or more at {places}"
+        return f"{self.metric} × {self.at_most:g} or less at {places}"
 
     @property
     def gains(self) -> bool:

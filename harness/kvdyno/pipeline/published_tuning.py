@@ -43,12 +43,11 @@ How many times better in the first objective:
 {% endfor %}
 """
 _HYPOTHESES = """\
-| hypothesis | over | workload | metric | ratio | verdict | adopted |
-| --- | --- | --- | --- | ---: | --- | --- |
-{% for row in rows("hypotheses.csv") %}
-{% set names = [row["hypothesis"], row["over"], row["workload"], row["metric"]] %}
-| {{ names | join(" | ") }} | {{ row }} | {{ row["verdict"] }} | {{ row["adopted"] }} |
-{% endfor %}
+The metric that a hypothesis expects something of, with its options over without. A verdict looks at the
+workloads that `expected` names.
+
+{% set names = ["hypothesis", "expected", "over", "verdict", "adopted"] %}
+{{ pivot("hypotheses.csv", rows=names, columns="workload") }}
 
 Throughput over the default's, with fresh runs:
 

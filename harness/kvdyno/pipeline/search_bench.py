@@ -111,7 +111,7 @@ class SearchBench:
         self, project: Project, asked: SearchRequest, *, how: SweepSettings, watch: Watch, wait: bool
     ) -> None:
         self.engines = catalog.discover(project, runner=asked.runner)
-        self.engine = _engine(asked, self.engines)
+        self.engine = _engine(asked, self.engines, project)
         asked = asked.placed(self.engine)
         self.profile = _profile(asked, project)
         self.objectives = parts.objectives_of(asked.objectives, engine=self.engine)
@@ -124,7 +124,7 @@ class SearchBench:
         except ValueError as error:
             raise UsageError(str(error), where="--cap") from None
         self.space = spec.load_space(self.engine, project=project, cap_bytes=cap_bytes, ranges=asked.ranges)
-        self.rivals = dict(_rival(text, self.engines) for text in asked.rivals)
+        self.rivals = dict(_rival(text, asked, self.engines, project) for text in asked.rivals)
         self._loads = _loads(asked, project)
         self.project, self.asked, self._watch, self._wait = project, asked, watch, wait
         self.how = replace(how, earliest=True)
@@ -249,21 +249,25 @@ def _snapshots(whole: Plan) -> frozenset[str]:
     return frozenset(dataset.identity for point in whole.points for dataset in point.loads)
 
 
-def _engine(asked: SearchRequest, engines: Mapping[str, Engine]) -> Engine:
-    if asked.engine not in engines:
-        raise UsageError(unknown("engine", asked.engine, list(engines)), remedy="kvdyno engines")
-    engine = engines[asked.engine]
+def _engine(asked: SearchRequest, engines: Mapping[str, Engine], project: Project) -> Engine:
+    engine = spec.engine_named(
+        asked.engine, catalog=engines, project=project, where="kvdyno tune", runner=asked.runner
+    )
     if asked.preset not in engine.presets:
         raise UsageError(unknown("preset", asked.preset, engine.presets), where="--preset")
     return engine
 
 
-def _rival(text: str, engines: Mapping[str, Engine]) -> tuple[str, parts.EnginePreset]:
-    """The label, engine and preset of "rocksdb-adoc=plus". Raises UsageError for one that is not here."""
+def _rival(
+    text: str, asked: SearchRequest, engines: Mapping[str, Engine], project: Project
+) -> tuple[str, parts.EnginePreset]:
+    """The label, engine and preset of "rocksdb-adoc=plus". Raises UsageError or EngineError for one that is
+    not here.
+    """
     name, _, preset = text.partition("=")
-    if name not in engines:
-        raise UsageError(unknown("engine", name, list(engines)), where="--beside", remedy="kvdyno engines")
-    presets = engines[name].presets
+    presets = spec.engine_named(
+        name, catalog=engines, project=project, where="--beside", runner=asked.runner
+    ).presets
     if preset and preset not in presets:
         raise UsageError(unknown("preset", preset, presets), where=f"--beside {text}")
     return (f"{name}-{preset}" if preset else name), (name, preset or "default")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os.path import relpath
 from pathlib import Path
@@ -26,7 +26,10 @@ _VERDICT_KINDS = {"confirmed": "up", "refuted": "down"}
 
 @dataclass(frozen=True)
 class PublishedRow:
-    """A hypothesis' step at one workload: the published ratio over the published default, and ours."""
+    """A step at one workload: the published ratio over the step before, and ours over the best so far.
+
+    The last rows are the last step and our best options, over the defaults.
+    """
 
     hypothesis: str
     workload: str
@@ -185,21 +188,26 @@ def _sentence(trial: Trial) -> str:
 
 
 def published_rows(found: StudyFound) -> Sequence[PublishedRow]:
-    """Published ratios to the published default beside ours to our default, where a hypothesis has a step."""
+    """Published ratios beside ours, where a hypothesis has a step.
+
+    A step keeps the options of the step before it, so what it adds is its ratio to that one.
+    """
     published = found.study.published
     if published is None:
         return ()
-    first = published.steps[0].throughput
-    rows = []
+    steps = [step.throughput for step in published.steps]
+    rows: list[PublishedRow] = []
     for trial in found.trials:
-        step = trial.hypothesis.published
-        changes: Mapping[str, Change] = {change.workload: change for change in trial.alone.changes}
-        if step is not None:
-            after = published.steps[step].throughput
-            rows += [_row(trial, name, after[name] / first[name], changes.get(name)) for name in after]
-    return rows
+        number = trial.hypothesis.published
+        if number is not None:
+            rows += _beside(trial.hypothesis.id, steps[number], steps[number - 1], trial.on_best.changes)
+    return [*rows, *_beside("all, over the default", steps[-1], steps[0], found.gains)]
 
 
-def _row(trial: Trial, workload: str, published: float, ours: Change | None) -> PublishedRow:
-    here = ratio_text(ours) if ours else "not measured"
-    return PublishedRow(trial.hypothesis.id, workload, three_digits(published), here)
+def _beside(
+    name: str, after: Mapping[str, float], before: Mapping[str, float], ours: Sequence[Change]
+) -> Iterator[PublishedRow]:
+    here = {change.workload: ratio_text(change) for change in ours}
+    for workload in after:
+        ratio = three_digits(after[workload] / before[workload])
+        yield PublishedRow(name, workload, ratio, here.get(workload, "not measured"))

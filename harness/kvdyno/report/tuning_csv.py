@@ -58,7 +58,7 @@ def best_csv(found: StudyFound) -> str:
 
 def hypotheses_csv(found: StudyFound) -> str:
     """A row for each comparison of a hypothesis at each workload."""
-    head = ("hypothesis", "over", "workload", "metric", *_RATIO, "verdict", "adopted")
+    head = ("hypothesis", "expected", "over", "workload", "metric", *_RATIO, "verdict", "adopted")
     return _text(head, (row for trial in found.trials for row in _tested(trial)))
 
 
@@ -68,8 +68,8 @@ def _tested(trial: Trial) -> Iterator[Sequence[object]]:
     comparisons += [("best so far", trial.on_best)] if trial.best else []
     for over, tested in comparisons:
         for change in tested.changes:
-            metric = its.expect.metric
-            yield (its.id, over, change.workload, metric, *_numbers(change), tested.verdict, adopted)
+            place = (its.id, its.expect.text, over, change.workload, its.expect.metric)
+            yield (*place, *_numbers(change), tested.verdict, adopted)
 
 
 def _numbers(row: ConfirmedRow | Change) -> Sequence[object]:

@@ -2,7 +2,7 @@
 
 from .advice import load_rules
 from .arms import check_arm, read_arm
-from .check import check_built
+from .check import check_built, engine_named
 from .load import (
     ExperimentSummary,
     engines_named,
@@ -23,6 +23,7 @@ __all__ = [
     "ExperimentSummary",
     "check_arm",
     "check_built",
+    "engine_named",
     "engines_named",
     "experiment_name",
     "list_experiments",

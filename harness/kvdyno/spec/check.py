@@ -11,11 +11,11 @@ from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kvdyno.errors import EngineError, SpecError
+from kvdyno.errors import EngineError, SpecError, UsageError
 from kvdyno.host.external import chosen_engine
 from kvdyno.model.axes import DEVICE, FULL_SPEED, OWNED_PROPERTIES, WORKLOAD, axis_of, axis_words
 from kvdyno.model.document import Mistakes, Place
-from kvdyno.model.engine import Engine, OptionDescription
+from kvdyno.model.engine import Engine, OptionDescription, RunnerName
 from kvdyno.model.experiment import AxisValue, EngineChoice, Profile
 from kvdyno.model.image import remedy_for
 from kvdyno.model.options import line_of, parse_value, value_text
@@ -64,6 +64,20 @@ def check_built(choice: EngineChoice, *, catalog: Container[str], project: Proje
     else:
         remedy = build_remedy(choice.engine, version)
     raise EngineError(f"engine {choice.key!r} is not built", where=where, remedy=remedy)
+
+
+def engine_named(
+    name: str, *, catalog: Mapping[str, Engine], project: Project, where: str, runner: RunnerName = "local"
+) -> Engine:
+    """The catalog's engine of this name. Raises EngineError for one that this checkout has not built for the
+    runner, UsageError for an unknown one.
+    """
+    if name not in catalog:
+        engine, version = split_version(name)
+        asked = EngineChoice(engine=engine, version=version, runner=None if runner == "local" else runner)
+        check_built(asked, catalog=catalog, project=project, where=where)
+        raise UsageError(unknown("engine", name, catalog), where=where, remedy="kvdyno engines")
+    return catalog[name]
 
 
 def read_choice(form: EngineForm, *, project: Project) -> EngineChoice:

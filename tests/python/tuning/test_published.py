@@ -82,7 +82,7 @@ def test_a_published_study_has_its_hypotheses_and_what_was_confirmed(
     pipeline.fill_prose(project, pipeline.documents(project))
     text = (folder / "README.md").read_text()
     for trial in found.trials:
-        assert f"| {trial.hypothesis.id} | default |" in text
+        assert f"| {trial.hypothesis.id} | {trial.hypothesis.expect.text} | default |" in text
     assert "| best |" in text
     assert pipeline.derive(project, write=False) == ()
 

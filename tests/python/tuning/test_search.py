@@ -15,7 +15,7 @@ from fakes.projects import EXPERIMENT, describing_script, make_driver, make_proj
 
 from kvdyno import pipeline
 from kvdyno.catalog import discover
-from kvdyno.errors import Interrupted, KvdynoError, SpecError, UsageError
+from kvdyno.errors import EngineError, Interrupted, KvdynoError, SpecError, UsageError
 from kvdyno.model.latex import escaped
 from kvdyno.model.point import Dataset
 from kvdyno.model.project import Project
@@ -464,6 +464,18 @@ def test_bad_input_is_found_before_anything_runs(
         search(project, simulation, monkeypatch, **changes)
     assert expected in str(error.value)
     assert simulation.sweeps == 0
+
+
+@pytest.mark.parametrize("changes", [{"engine": "rocksdb"}, {"rivals": ("rocksdb",)}])
+def test_an_engine_that_is_not_built_comes_with_how_to_build_it(
+    project: Project, monkeypatch: pytest.MonkeyPatch, changes: Mapping[str, object]
+) -> None:
+    adapter = project.adapters / "rocksdb"
+    adapter.mkdir(parents=True)
+    (adapter / "CMakeLists.txt").touch()
+    with pytest.raises(EngineError, match="engine 'rocksdb' is not built") as error:
+        search(project, Simulation(filters_pay), monkeypatch, **changes)
+    assert "make build" in str(error.value.remedy)
 
 
 def test_a_preset_that_no_longer_fits_the_engine_is_refused(

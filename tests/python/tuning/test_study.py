@@ -44,6 +44,7 @@ hypotheses:
     why: More blocks stay in memory.
     options: {cache_size: 2GiB}
     expect: {workload: c, at_least: 1.1}
+    published: 2
   - id: filter
     statement: A filter makes gets a tenth faster
     why: Needless reads end early.
@@ -68,6 +69,7 @@ numbers:
     series:
       - {engine: leveldb, at: {write_buffer_size: 2MB}, values: [100, 200, 300]}
       - {engine: leveldb, at: {write_buffer_size: 8MB}, values: [150, 220, 310]}
+      - {engine: leveldb, at: {cache_size: 8MB}, values: [180, 220, 310]}
 """
 
 
@@ -144,6 +146,8 @@ def test_the_report_begins_with_what_to_set(finished: tuple[Project, StudyFound]
     assert text.index("What to set") < text.index("What it gains") < text.index("## Options")
     assert "| write_buffer_size | 1 MiB | 4 MiB |" in text
     assert re.search(r"\| memtable \| load \| 1\.50 \| 1\.[45]", text), "the published ratio beside ours"
+    assert re.search(r"\| cache \| load \| 1\.20 \| ", text), "over the step before"
+    assert re.search(r"\| all, over the default \| load \| 1\.80 \| 1\.[45]", text)
     assert "its store fits in memory" in text
     page = html.read_text()
     assert "http://" not in page
@@ -243,7 +247,7 @@ BAD = {
     "engine": (changed(("engine: leveldb,", "engine: leveldbb,")), "did you mean 'leveldb'"),
     "axis": (changed(("[8GiB]", "[8GiB, 16GiB]")), "expected one value in a study, found 2"),
     "document": (changed(("leveldb-tuning", "leveldb-tunin")), "did you mean 'leveldb-tuning'"),
-    "step": (changed(("published: 1", "published: 2")), "expected a step of leveldb-tuning below 2, found 2"),
+    "step": (changed(("published: 1", "published: 3")), "expected a step of leveldb-tuning below 3, found 3"),
     "scale": (changed(("256MiB", "65MiB"), ("64MiB", "65MiB")), "expected options that differ"),
 }
 
