@@ -67,16 +67,25 @@ def check_built(choice: EngineChoice, *, catalog: Container[str], project: Proje
 
 
 def engine_named(
-    name: str, *, catalog: Mapping[str, Engine], project: Project, where: str, runner: RunnerName = "local"
+    name: str,
+    *,
+    catalog: Mapping[str, Engine],
+    project: Project,
+    where: str,
+    runner: RunnerName = "local",
+    others: Iterable[str] = (),
 ) -> Engine:
-    """The catalog's engine of this name. Raises EngineError for one that this checkout has not built for the
-    runner, UsageError for an unknown one.
+    """The catalog's engine of this name. `others` are names that its place knows as well.
+
+    Raises EngineError for one that this checkout has not built for the runner, UsageError for an unknown one.
     """
     if name not in catalog:
         engine, version = split_version(name)
         asked = EngineChoice(engine=engine, version=version, runner=None if runner == "local" else runner)
         check_built(asked, catalog=catalog, project=project, where=where)
-        raise UsageError(unknown("engine", name, catalog), where=where, remedy="kvdyno engines")
+        raise UsageError(
+            unknown("engine", name, dict.fromkeys([*others, *catalog])), where=where, remedy="kvdyno engines"
+        )
     return catalog[name]
 
 

@@ -20,13 +20,13 @@ from kvdyno.model.words import shown, unknown
 from .bindings import Words, check_bindings
 from .check import (
     Chosen,
-    check_built,
     check_devices,
     check_engines,
     check_grid,
     check_needed_axes,
     check_properties,
     check_sizes,
+    engine_named,
     read_choice,
 )
 from .form import ExperimentForm
@@ -261,14 +261,10 @@ def _select(
     for name in dict.fromkeys(names):
         if name in labels:
             selected.append(labels[name])
-        elif name in catalog:
-            engine, version = split_version(name)
-            selected.append(Chosen(EngineChoice(engine=engine, version=version, label=name), catalog[name]))
         else:
             engine, version = split_version(name)
-            asked = EngineChoice(engine=engine, version=version)
-            check_built(asked, catalog=catalog, project=project, where="--engines")
-            raise UsageError(unknown("engine", name, {**labels, **catalog}), where="--engines")
+            built = engine_named(name, catalog=catalog, project=project, where="--engines", others=labels)
+            selected.append(Chosen(EngineChoice(engine=engine, version=version, label=name), built))
     if not selected:
         raise UsageError("expected at least one engine, found none")
     return tuple(selected)
