@@ -64,6 +64,21 @@ TEST_F(Reads, VerifyCatchesAMultiGetThatLies) {
   EXPECT_NE(errors_.find("multiread 'user"), std::string::npos) << errors_;
 }
 
+TEST_F(Reads, SomeAskForKeysThatNoRecordHas) {
+  Load();
+  const Names some = Only("read", {"readabsentfraction=0.25", "operationcount=400", "verify=true"});
+  ASSERT_EQ(Run(some), 0) << errors_;
+  const double absent = MetricOf("measure", "read.not_found");
+  EXPECT_NEAR(absent, 100, 40);
+  EXPECT_EQ(MetricOf("measure", "read.operations"), 400);
+  EXPECT_EQ(MetricOf("measure", "bytes.read"), (400 - absent) * (14 + 100));
+
+  const auto rows = engine_.rows;
+  for (const auto& [key, value] : rows) engine_.rows[key + "."] = value;
+  EXPECT_EQ(Run(some), 3);
+  EXPECT_NE(errors_.find(".': expected no such key, found a value"), std::string::npos) << errors_;
+}
+
 TEST_F(Reads, AnErrorOfOneKeyEndsTheRun) {
   Load();
   engine_.hook = [](std::string_view call, std::string_view key) {

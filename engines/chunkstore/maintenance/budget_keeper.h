@@ -19,8 +19,8 @@ class BudgetKeeper {
 
   // Before a flush or a reorganisation: caches give back at once what the work needs.
   void BeginWork();
-  // In each round: some times a second memory follows use; once a second indexes are counted and
-  // heat fades.
+  // In each round: some times a second memory follows use; once a second heat fades. Indexes are
+  // counted once a second, and at once when the process has grown by what nothing counts.
   void Tick();
 
   uint64_t bytes() const { return budget_.load(); }  // the budget in force; from any thread
@@ -33,6 +33,7 @@ class BudgetKeeper {
   uint64_t TakenBytes() const;  // by all but caches
   uint64_t ProcessBytes() const;
   uint64_t BesideBytes() const;
+  bool HasGrown() const;  // since indexes were counted
   uint64_t CacheBytes() const;
   void Fit();    // caches to what is theirs
   void Share();  // with the other stores of a shared budget
@@ -64,7 +65,8 @@ class BudgetKeeper {
   uint64_t log_index_bytes_ = 0;  // of surveyed_bytes_
   // As many, or more while the heap has not given back what earlier ones took.
   std::atomic<uint64_t> index_bytes_{0};
-  uint64_t beside_ = 0;  // BesideBytes after the last TrimHeap
+  uint64_t beside_ = 0;       // BesideBytes after the last TrimHeap
+  uint64_t unexplained_ = 0;  // BesideBytes after the last SurveyIndexes
 };
 
 }  // namespace chunkstore

@@ -2,6 +2,8 @@
 // (hooks/moments.h), which only this build has.
 #include "hooks/moments.h"
 
+#include <malloc.h>
+
 #include <atomic>
 #include <chrono>
 #include <string>
@@ -238,6 +240,35 @@ TEST_F(MomentsTest, TheDestructorWaitsForAMultiGet) {
   Ok(statuses.front());
   Ok(statuses.back());
   EXPECT_EQ(values.back(), "2");
+}
+
+// The first round counts indexes, and none is loaded yet. The next count is due a second later.
+TEST_F(MomentsTest, IndexesThatWereJustLoadedAreCounted) {
+  std::atomic<int> rounds{0};
+  at_moment = [&](Moment moment) {
+    if (moment == Moment::kRoundBegun) ++rounds;
+  };
+  const auto wait_for = [&](int round) {
+    while (rounds < round) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  };
+  options_.munk_cache_size = options_.row_cache_size = options_.block_cache_size = 0;
+  options_.stage_size = options_.chunk_size = 1 << 20;
+  options_.block_size = 256;
+  constexpr int kRows = 300'000, kRowsOfChunk = 1000;
+  Open(0);
+  for (int row = 0; row < kRows; ++row) Ok(store_->Put(KeyOf(row), std::string(200, 'v')));
+  Ok(store_->Compact());
+  Ok(store_->Close());
+  store_.reset();
+#ifdef __GLIBC__
+  ::malloc_trim(0);  // else indexes would take free pages of the heap, and the process not grow
+#endif
+  rounds = 0;
+  Open(1);
+  wait_for(2);
+  for (int row = 0; row < kRows; row += kRowsOfChunk) EXPECT_NE(Get(KeyOf(row)), "not found");
+  wait_for(rounds + 2);
+  EXPECT_GT(Stat("index_bytes"), 8e6);
 }
 
 }  // namespace

@@ -60,6 +60,7 @@ Client::Client(const Workload& workload, uint64_t number, std::unique_ptr<Sessio
       operations_(workload.operations(number)),
       number_(number),
       update_reads_(false),
+      absent_reads_(workload.settings().read_absent_fraction),
       verify_(workload.settings().verify),
       clock_(clock),
       stop_(stop),
@@ -70,7 +71,7 @@ Client::Client(const Workload& workload, uint64_t number, std::unique_ptr<Sessio
       rows_(workload, new_keys->stored()),
       batch_(workload),
       pacer_(clock, stop),
-      key_buffer_(workload.keys().max_size()),
+      key_buffer_(workload.keys().max_size() + 1),
       recorder_(workload.Shape()) {}
 
 // A load and ageing draw from the data's seed, and leave the mix's draws alone.
@@ -185,6 +186,7 @@ void Client::BookUnstarted(Stream stream) {
 
 void Client::Prepare(Operation operation) {
   request_.operation = operation;
+  request_.absent = false;
   if (operation == Operation::kInsert) return PrepareWrite(new_keys_->Take(number_), sequence_++);
   if (operation == Operation::kMultiRead) {
     batch_.Draw(chooser_.get(), random_);
@@ -200,11 +202,15 @@ void Client::Prepare(Operation operation) {
     case Operation::kReverseScan:
       request_.row_limit = workload_.scan_lengths().Next(random_);
       break;
+    case Operation::kRead:
+      request_.absent = absent_reads_ > 0 && random_.Real() < absent_reads_;
+      break;
     default:
       break;
   }
   request_.index = index;
-  request_.key = workload_.Key(index, key_buffer_.data());
+  request_.key = request_.absent ? workload_.AbsentKey(index, key_buffer_.data())
+                                 : workload_.Key(index, key_buffer_.data());
 }
 
 void Client::PrepareWrite(uint64_t index, uint64_t sequence) {
@@ -337,8 +343,9 @@ bool Client::Verify(const Status& status) {
   } else if (request_.operation == Operation::kMultiRead) {
     verdict = batch_.Verdict();
   } else if (Reads() && status.ok()) {
-    verdict = workload_.values().Verify(request_.index, result_);
-  } else if (Reads() && workload_.keys_stay()) {
+    verdict = request_.absent ? Status::Corruption("expected no such key, found a value")
+                              : workload_.values().Verify(request_.index, result_);
+  } else if (Reads() && !request_.absent && workload_.keys_stay()) {
     verdict = Status::Corruption("expected the value that was written, found no such key");
   }
   if (verdict.ok()) return true;

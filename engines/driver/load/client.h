@@ -78,6 +78,7 @@ class alignas(kCacheLine) Client {
     std::string_view value;
     uint64_t sequence = 0;  // of the value
     uint64_t row_limit = 0;
+    bool absent = false;  // a read of a key that no record has
   };
 
   Client(const Workload& workload, uint64_t number, std::unique_ptr<Session> session,
@@ -115,6 +116,7 @@ class alignas(kCacheLine) Client {
   const OperationChooser operations_;
   const uint64_t number_;
   bool update_reads_;  // in this phase
+  const double absent_reads_;  // of all
   const bool verify_;
   const FastClock clock_;
   StopSignal* const stop_;

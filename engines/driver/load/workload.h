@@ -48,6 +48,12 @@ class Workload {
   std::string_view Key(uint64_t index, char* buffer) const {
     return keys_.Format(first_ + index, buffer);
   }
+  // A key that no record has, right behind the record's. Takes one byte more of the buffer.
+  std::string_view AbsentKey(uint64_t index, char* buffer) const {
+    const std::string_view key = Key(index, buffer);
+    buffer[key.size()] = '.';
+    return {buffer, key.size() + 1};
+  }
   // False for a key that this workload cannot have written.
   bool ParseKey(std::string_view key, uint64_t* index) const;
 

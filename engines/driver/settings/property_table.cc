@@ -96,6 +96,10 @@ void CoreProperties::DescribeMix() {
               Plain("Weight of multi-gets: multireadsize chosen keys as one request."));
   table_.Real("reversescanproportion", &s.reverse_scan_proportion,
               Plain("Weight of scans from a chosen key downwards; see maxscanlength."));
+  table_.Real("readabsentfraction", &s.read_absent_fraction,
+              {.effect = "Fraction of reads that ask for a key that no record has, right behind "
+                         "the chosen one.",
+               .max = kSharesMax});
   table_.Choice(
       "update.mode", &s.update_mode, {"blind", "readmodifywrite"},
       Plain("An update writes without reading, or reads first as upstream YCSB-cpp does."));

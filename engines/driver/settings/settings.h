@@ -35,6 +35,7 @@ struct Settings : CommonSettings {
   double delete_proportion = 0;
   double multi_read_proportion = 0;
   double reverse_scan_proportion = 0;
+  double read_absent_fraction = 0;
   std::string update_mode = "blind";
   int64_t mix_seed = 0;
 

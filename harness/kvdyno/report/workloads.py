@@ -42,6 +42,9 @@ def record_text(properties: Mapping[str, str]) -> str:
 
 def _share(name: str, share: float, properties: Mapping[str, str]) -> str:
     what = _OPERATIONS[name]
+    absent = _number(properties.get("readabsentfraction")) if name == "read" else 0
+    if absent:
+        what += f" ({100 * absent:g} % of them of keys that no record has)"
     if name == "multiread":
         what += f" of {properties['multireadsize']} keys" if "multireadsize" in properties else ""
     if name in ("scan", "reversescan"):

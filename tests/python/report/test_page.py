@@ -97,6 +97,10 @@ def test_all_data_of_the_scripts_parse_and_agree(page: str, analysis: Analysis) 
             "only gets; keys zipfian (0.8)",
         ),
         (
+            {"readproportion": "1", "readabsentfraction": "0.5"},
+            "only gets (50 % of them of keys that no record has)",
+        ),
+        (
             {
                 "scanproportion": "0.95",
                 "updateproportion": "0.05",
