@@ -115,7 +115,7 @@ class alignas(kCacheLine) Client {
   const Workload& workload_;
   const OperationChooser operations_;
   const uint64_t number_;
-  bool update_reads_;  // in this phase
+  bool update_reads_;          // in this phase
   const double absent_reads_;  // of all
   const bool verify_;
   const FastClock clock_;

@@ -56,7 +56,7 @@ class PointAdvice:
 def advise(project: Project, records: Sequence[Record]) -> tuple[PointAdvice, ...]:
     """Advice on each point of these records, whose facts are the medians of its runs that ended well.
 
-    Raises StoreError if no run did or a sweep's file is missing, EngineError where an engine has no rules or
+    Loads of a point's data are left out: none is a point. Raises StoreError if no run is left or a sweep's file is missing, EngineError where an engine has no rules or
     the experiment no longer has a point, and what `plan_with` raises.
     """
     by_point: dict[str, list[Record]] = {}
@@ -65,7 +65,14 @@ def advise(project: Project, records: Sequence[Record]) -> tuple[PointAdvice, ..
             by_point.setdefault(record.point.identity, []).append(record)
     if not by_point:
         raise StoreError("expected runs that ended well, found none", where=str(project.runs))
-    return tuple(_advise(project, mine) for mine in by_point.values())
+    advised = [found for mine in by_point.values() if (found := _advise(project, mine))]
+    if not advised:
+        raise StoreError(
+            "expected runs of an experiment's points, found loads of their data alone",
+            where=str(project.runs),
+            remedy="`kvdyno show` lists the records",
+        )
+    return tuple(advised)
 
 
 def facts_of(records: Iterable[Record], point: Point, *, phase: str) -> Mapping[str, float]:
@@ -98,8 +105,10 @@ def _is_number(value: AxisValue | None) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def _advise(project: Project, records: Sequence[Record]) -> PointAdvice:
+def _advise(project: Project, records: Sequence[Record]) -> PointAdvice | None:
     whole, point = _planned(project, records[0])
+    if point is None:
+        return None
     rules = spec.load_rules(point.engine, project=project)
     if not rules:
         raise EngineError(
@@ -117,13 +126,15 @@ def _advise(project: Project, records: Sequence[Record]) -> PointAdvice:
     return PointAdvice(point.slug, profile, len(records), len(rules), tuple(advice))
 
 
-def _planned(project: Project, record: Record) -> tuple[Plan, Point]:
-    """The record's point in its experiment, with the builds that its sweep measured."""
+def _planned(project: Project, record: Record) -> tuple[Plan, Point | None]:
+    """The record's point in its experiment, with the builds that its sweep measured; None: a load."""
     swept = sweep_of(project, record)
     whole = plan_with(project, request_of(swept, record), engines=swept.catalog())
     for point in whole.points:
         if point.slug == record.point.slug:
             return whole, point
+    if any(load.identity == record.point.identity for each in whole.points for load in each.loads):
+        return whole, None
     raise EngineError(
         f"expected the record's point, {record.point.slug}, found none: the experiment has changed",
         where=str(whole.experiment.path),

@@ -57,6 +57,13 @@ def test_advice_has_evidence_and_an_experiment_that_runs(checkout: Checkout, adv
     assert "kept" in tested.out
 
 
+def test_loads_of_a_points_data_are_left_out(checkout: Checkout, advised: Path) -> None:
+    checkout.kvdyno("run", "tiny", "--uncapped", "--engines", "memory")
+    assert list(checkout.runs.glob("*.load-*")), "runs start from loads"
+    assert all("load" not in each["point"] for each in checkout.kvdyno("advise", "memory", "--json").json)
+    assert "found loads of their data alone" in checkout.kvdyno("advise", ".load").err
+
+
 def test_a_rule_that_is_wrong_is_named_with_its_line(checkout: Checkout, advised: Path) -> None:
     checkout.kvdyno("run", "tiny", "--uncapped", "--engines", "memory")
     advised.write_text(
