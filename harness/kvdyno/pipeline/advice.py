@@ -56,8 +56,9 @@ class PointAdvice:
 def advise(project: Project, records: Sequence[Record]) -> tuple[PointAdvice, ...]:
     """Advice on each point of these records, whose facts are the medians of its runs that ended well.
 
-    Loads of a point's data are left out: none is a point. Raises StoreError if no run is left or a sweep's file is missing, EngineError where an engine has no rules or
-    the experiment no longer has a point, and what `plan_with` raises.
+    Loads of a point's data are left out: none is a point. Raises StoreError if no run is left or a sweep's
+    file is missing, EngineError where an engine has no rules or the experiment no longer has a point, and
+    what `plan_with` raises.
     """
     by_point: dict[str, list[Record]] = {}
     for record in records:

@@ -84,9 +84,3 @@ def test_an_arm_that_does_not_follow_its_rule_is_found() -> None:
         check_arms(
             {**rules, "small-cache": rule.model_copy(update={"change": change})}, experiment_of("leveldb")
         )
-
-
-def test_rules_that_cannot_be_made_exist() -> None:
-    for engine, name in UNMADE:
-        form = read_form(read_document(PROJECT.adapters / engine / "advice.yaml"), AdviceForm)
-        assert name in {rule.id for rule in form.rules}
