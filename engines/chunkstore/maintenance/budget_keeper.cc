@@ -120,8 +120,8 @@ uint64_t BudgetKeeper::BesideBytes() const {
   return resident - std::min(resident, counted);
 }
 
-// Reads of a store that was just opened load indexes faster than a second allows: with a budget of
-// 128 MiB and blocks of 1 KiB the kernel killed two processes of six before the second count.
+// Reads of a store that was just opened load indexes faster than they are counted. With small blocks
+// they took a process over its cap within the second.
 bool BudgetKeeper::HasGrown() const { return BesideBytes() > unexplained_ + kGrowthBytes; }
 
 uint64_t BudgetKeeper::CacheBytes() const {
