@@ -134,6 +134,22 @@ class ConfirmedRow:
 
 
 @dataclass(frozen=True)
+class FreshGain:
+    """How many times better than the default a candidate was in the confirmation. From `low` to `high` is its
+    interval: 95 % for all candidates together, with the noise of all contenders. None: not known.
+    """
+
+    value: float
+    low: float | None
+    high: float | None
+
+    @property
+    def shown(self) -> bool:
+        """Whether it is a gain, by its interval."""
+        return self.low is not None and self.low > 1
+
+
+@dataclass(frozen=True)
 class Confirmed:
     """A chosen candidate after the confirmation, over the default.
 
@@ -148,12 +164,12 @@ class Confirmed:
     rows: tuple[ConfirmedRow, ...]
     searched: float
     promised: float
-    fresh: float | None
+    fresh: FreshGain | None
 
     @property
     def curse(self) -> float | None:
         """How much of the promised gain the confirmation did not find: above 1 is the winner's curse."""
-        return None if self.fresh is None else self.promised / self.fresh
+        return None if self.fresh is None else self.promised / self.fresh.value
 
 
 @dataclass(frozen=True)

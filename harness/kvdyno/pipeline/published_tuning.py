@@ -38,7 +38,9 @@ How many times better in the first objective:
 | candidate | in the search | promised | with fresh runs |
 | --- | ---: | ---: | ---: |
 {% for row in rows("gains.csv") %}
-{% set cells = [row["candidate"], times(row["searched"]), times(row["promised"]), times(row["fresh"])] %}
+{% set reach = " (%s to %s)" % (times(row["low"]), times(row["high"])) if row["low"] else "" %}
+{% set fresh = times(row["fresh"]) ~ reach %}
+{% set cells = [row["candidate"], times(row["searched"]), times(row["promised"]), fresh] %}
 | {{ cells | join(" | ") }} |
 {% endfor %}
 """

@@ -9,7 +9,7 @@ from kvdyno.model.search import Options, Try
 from kvdyno.tuning import search as parts
 from kvdyno.tuning.candidates import placed
 from kvdyno.tuning.question import Question
-from kvdyno.tuning.racing import contested, hopeless, undecided
+from kvdyno.tuning.racing import due, hopeless, undecided
 from kvdyno.tuning.strategies import STRATEGIES, front_of
 
 from .search_bench import SearchBench
@@ -35,8 +35,8 @@ class Costs:
 
 
 def make_trail(bench: SearchBench, *, costs: Costs) -> tuple[Try, ...]:
-    """Tries until the budget is spent but for the confirmation. After each, the one whose place in the front
-    is decided by noise is measured once more. A search that has nothing new to try ends earlier.
+    """Tries until the budget is spent but for the confirmation. After every third, one whose place in the
+    front is decided by noise is measured once more. A search that has nothing new to try ends earlier.
     """
     asked, presets = bench.asked, _presets(bench)
     trail: list[Try] = []
@@ -51,7 +51,7 @@ def make_trail(bench: SearchBench, *, costs: Costs) -> tuple[Try, ...]:
         trail.append(replace(_try(bench, options, trail), origin=origin))
         if not any(one.seconds for one in trail[-_idle_most(bench) :]) and len(trail) >= _idle_most(bench):
             return tuple(trail[: -_idle_most(bench)])
-        unclear = contested(trail)
+        unclear = due(trail)
         if unclear and _affordable(bench, trail, costs=costs, more=costs.full):
             _repeat(bench, unclear, trail)
         bench.keep([*undecided(trail), *front_of(trail)])

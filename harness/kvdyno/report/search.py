@@ -151,7 +151,10 @@ def sure_sentences(found: SearchFound) -> Sequence[str]:
         return ("No candidate was measured well, so there was nothing to confirm.",)
     first = found.objectives[0].metric
     promised = f"Times better in {first}: {curse_text(found.winner)}." if found.winner else ""
-    adjusted = "Verdicts are adjusted for the number of comparisons."
+    adjusted = (
+        "The winner has the largest gain with fresh runs among the candidates whose interval is above 1; "
+        "noise is that of all contenders. Verdicts of single rows are adjusted for the number of comparisons."
+    )
     return tuple(filter(None, (noise_sentence(found.twin), promised, adjusted)))
 
 
@@ -220,8 +223,12 @@ def curse_text(each: Confirmed) -> str:
 
 
 def fresh_text(each: Confirmed) -> str:
-    """The gain in the confirmation, how many times better; "–" if it is not known."""
-    return "–" if each.fresh is None else three_digits(each.fresh)
+    """How many times better in the confirmation, with its interval: "1.32 (1.21 to 1.44)"; "–": not known."""
+    if each.fresh is None:
+        return "–"
+    value, *ends = (each.fresh.value, each.fresh.low, each.fresh.high)
+    interval = [three_digits(end) for end in ends if end is not None]
+    return three_digits(value) + (f" ({' to '.join(interval)})" if interval else "")
 
 
 def gain_text(one: Try, place: int) -> str:

@@ -41,12 +41,12 @@ def gains_csv(found: SearchFound) -> str:
             f"try {each.number}",
             each.searched,
             each.promised,
-            each.fresh,
+            *((each.fresh.value, each.fresh.low, each.fresh.high) if each.fresh else (None, None, None)),
             "yes" if each is found.winner else "no",
         )
         for each in found.confirmed
     )
-    return _text(("candidate", "searched", "promised", "fresh", "winner"), rows)
+    return _text(("candidate", "searched", "promised", "fresh", "low", "high", "winner"), rows)
 
 
 def best_csv(found: StudyFound) -> str:

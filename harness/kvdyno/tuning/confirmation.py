@@ -7,12 +7,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
+import scipy
 
 from kvdyno.model.axes import WORKLOAD
 from kvdyno.model.results import Analysis
 from kvdyno.model.search import (
     Confirmed,
     ConfirmedRow,
+    FreshGain,
     Objective,
     Rival,
     Try,
@@ -21,9 +23,11 @@ from kvdyno.model.search import (
 from kvdyno.model.study import Cost
 
 from .judging import COSTS
-from .search import DEFAULT, phase_rank
+from .search import DEFAULT, TWIN, phase_rank
 
 _BETTER = {True: "better", False: "worse"}
+#: How often an interval of any candidate may miss.
+_MISSES = 0.05
 
 
 def confirmed(
@@ -35,19 +39,49 @@ def confirmed(
     axis: str = WORKLOAD,
 ) -> tuple[Confirmed, ...]:
     """Each chosen candidate over the default, at all workloads of the confirmation: values of the axis."""
+    first = objectives[0]
+    noise = _noise(found, [TWIN, *tries], objective=first, seen=seen, axis=axis)
     results = []
     for label, each in tries.items():
         rows = rows_of(found, label, over=DEFAULT, objectives=objectives, seen=seen, axis=axis)
-        first = objectives[0]
         gains = [
             better_ratio(row.ratio, higher=first.higher)
             for row in rows
             if row.metric == first.metric and not row.unseen
         ]
-        fresh = math.exp(sum(gains) / len(gains)) if gains else None
+        fresh = _fresh(gains, noise=noise, among=len(tries)) if gains else None
         searched, promised = (math.exp(its[0]) if its else 1.0 for its in (each.gains, each.believed))
         results.append(Confirmed(each.number, label, each.options, rows, searched, promised, fresh))
     return tuple(results)
+
+
+def _noise(
+    found: Analysis, labels: Sequence[str], *, objective: Objective, seen: Sequence[str], axis: str
+) -> tuple[float, float]:
+    """The standard error of a contender's mean gain over the searched workloads, and its degrees of freedom;
+    NaN without repetitions. A contender has few repetitions, and its own spread is hardly known from them. So
+    the squared errors of all contenders, whose designs are one, are averaged.
+    """
+    rows = [
+        row
+        for label in labels
+        for row in _ratios(found, label, over=DEFAULT, metric=objective.metric, axis=axis)
+        if str(row[WORKLOAD]) in seen and row["freedom"] > 0
+    ]
+    if not rows:
+        return math.nan, math.nan
+    square = math.fsum(row["error"] ** 2 for row in rows) / len(rows)
+    workloads = len({row[WORKLOAD] for row in rows})
+    return math.sqrt(square / workloads), math.fsum(row["freedom"] for row in rows)
+
+
+def _fresh(gains: Sequence[float], *, noise: tuple[float, float], among: int) -> FreshGain:
+    """The mean of these logarithms as a ratio. The intervals of all candidates hold together (Bonferroni)."""
+    mean, (error, freedom) = math.fsum(gains) / len(gains), noise
+    if math.isnan(error):
+        return FreshGain(math.exp(mean), None, None)
+    reach = error * float(scipy.stats.t.ppf(1 - _MISSES / (2 * among), freedom))
+    return FreshGain(math.exp(mean), math.exp(mean - reach), math.exp(mean + reach))
 
 
 def rows_of(
@@ -133,12 +167,16 @@ def rivals_of(
 
 
 def winner_of(results: Sequence[Confirmed], *, objective: Objective) -> Confirmed | None:
-    """The candidate with the largest fresh gain in the first objective that is shown to be better at one of
-    the searched workloads and worse at none. None: the default stays.
+    """The candidate with the largest fresh gain in the first objective, if it is shown to be one, and the
+    candidate worse at none of the searched workloads. None: the default stays.
     """
 
     def wins(each: Confirmed) -> bool:
-        shown = [r.better for r in each.rows if r.metric == objective.metric and not r.unseen]
-        return True in shown and False not in shown
+        worse = any(r.better is False for r in each.rows if r.metric == objective.metric and not r.unseen)
+        return each.fresh is not None and each.fresh.shown and not worse
 
-    return max((each for each in results if wins(each)), key=lambda each: each.fresh or 0, default=None)
+    return max(filter(wins, results), key=_value, default=None)
+
+
+def _value(each: Confirmed) -> float:
+    return each.fresh.value if each.fresh else 0.0

@@ -24,7 +24,8 @@ Matrix = NDArray[np.float64]
 #: Candidates that a model is asked about: drawn, and of each of the best tries so many with 1 to 3 changes.
 _DRAWN, _BEST, _VARIED, _CHANGES = 300, 3, 40, (1, 2, 3)
 #: Bounds of how far along a range gains keep together, and of the share of their variance that is noise.
-_REACH, _NOISE = (0.15, 20.0), (1e-5, 0.5)
+#: Shorter reaches would explain noise: tries are few for the number of options.
+_REACH, _NOISE = (0.5, 20.0), (1e-3, 0.5)
 #: Where an option that does not act lies on its range.
 _INACTIVE = 0.5
 #: How far along its range an option is moved before the first model. At the end itself memory may run out.
@@ -137,7 +138,7 @@ def _model(seen: Matrix, values: Matrix) -> Any:
     from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
 
     reach = Matern(np.ones(seen.shape[1]), _REACH, nu=2.5)
-    kernel = ConstantKernel(1.0, (1e-2, 1e2)) * reach + WhiteKernel(0.01, _NOISE)
+    kernel = ConstantKernel(1.0, (1e-2, 1e2)) * reach + WhiteKernel(0.05, _NOISE)
     return GaussianProcessRegressor(kernel, normalize_y=True).fit(seen, values)
 
 
@@ -156,8 +157,10 @@ def _places(space: Space, candidates: Sequence[Options]) -> Matrix:
 
 
 def _place(dimension: Dimension, options: Options) -> Sequence[float]:
-    """A number's place in its range; values are corners, one for each."""
-    text = options.get(dimension.name)
-    if not dimension.values:
-        return [_INACTIVE if text is None else dimension.place(float(text))]
-    return [float(text == value) for value in dimension.values]
+    """A number's place in its range. Two values are the ends of one; more are corners, one for each."""
+    text, values = options.get(dimension.name), dimension.values
+    if len(values) > 2:
+        return [float(text == value) for value in values]
+    if text is None:
+        return [_INACTIVE]
+    return [float(text == values[-1]) if values else dimension.place(float(text))]

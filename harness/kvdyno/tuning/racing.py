@@ -19,6 +19,8 @@ from .strategies import front_of
 PAIRS_LEAST = 4
 #: A try is measured at most so often before the confirmation.
 REPETITIONS_MOST = 3
+#: So many tries come between two repetitions. It does not depend on the budget, which may be raised.
+_TRIES_A_REPETITION = 3
 #: How sure a decision is: of not dropping a candidate that is as good as another, and of a front's order.
 _SURE = 0.95
 
@@ -43,6 +45,11 @@ def hopeless(short: Gains, trail: Sequence[Try]) -> bool:
     ]
     rivals = [(0.0,) * len(short), *(one.gains for one in trail if one.each and one.gains)]
     return any(_above(rival, hoped) for rival in rivals)
+
+
+def due(trail: Sequence[Try]) -> Try | None:
+    """The try to measure once more now: the contested one, after every third try."""
+    return contested(trail) if len(trail) % _TRIES_A_REPETITION == 0 else None
 
 
 def contested(trail: Sequence[Try]) -> Try | None:

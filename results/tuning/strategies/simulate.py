@@ -2,9 +2,9 @@
 
 The surface is the sweep in ../surface: LevelDB's throughput at combinations of four options, and between them
 by multilinear interpolation of its logarithm. A measurement of a candidate is its gain over the default, with
-noise that is drawn from how far the sweep's repetitions lie from their means. As in a search, a try of
-which noise decides whether it is the best is measured again. What counts is the surface's own gain at the try
-that promises most; the default's, which is 1, where none promises more.
+noise that is drawn from how far the sweep's repetitions lie from their means. As in a search, after every
+third try one of which noise decides whether it is the best is measured again. What counts is the surface's
+own gain at the try that promises most; the default's, which is 1, where none promises more.
 
 Writes beside itself `found.csv`, a strategy's gain over the default (a ratio, the geometric mean over seeds)
 after so many measurements, and `compared.csv`, the gain of `gp` over another strategy's, paired by seed.
@@ -31,7 +31,7 @@ from scipy.interpolate import RegularGridInterpolator
 from kvdyno.model.search import Dimension, Options, Space, Try
 from kvdyno.tuning.gaussian import with_beliefs
 from kvdyno.tuning.question import Question
-from kvdyno.tuning.racing import contested
+from kvdyno.tuning.racing import due
 from kvdyno.tuning.search import chosen
 from kvdyno.tuning.strategies import STRATEGIES
 
@@ -115,7 +115,7 @@ def search(surface: Surface, strategy: str, *, seed: int) -> dict[int, float]:
             continue
         trail.append(_try(surface, Try(number, options, None), rng=rng))
         after.append(tuple(trail))
-        unclear = contested(trail)
+        unclear = due(trail)
         if unclear:
             again = _try(surface, unclear, rng=rng)
             trail = [_follows(again, one) for one in trail]

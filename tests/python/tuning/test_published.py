@@ -13,6 +13,7 @@ from kvdyno.cli.again import command_text
 from kvdyno.errors import StoreError
 from kvdyno.model.project import Project
 from kvdyno.model.search import SearchFound
+from kvdyno.report.search import fresh_text
 from kvdyno.spec import read_origin
 
 from .searches import filters_pay, search, searched_project
@@ -47,7 +48,7 @@ def test_a_published_search_has_its_report_its_numbers_and_all_runs(
     folder = published(project, found)
     text, best = (folder / "README.md").read_text(), found.winner
     assert f"| try {best.number} | default | a | throughput |" in text
-    assert f"| try {best.number} | {best.searched:.3g} | {best.promised:.3g} | {best.fresh:.3g} |" in text
+    assert f"| try {best.number} | {best.searched:.3g} | {best.promised:.3g} | {fresh_text(best)} |" in text
     report = (folder / "search.md").read_text()
     for name in ("trail.csv", "presets.yaml", "tuned.yaml", "figures/search-front.svg"):
         assert name in report

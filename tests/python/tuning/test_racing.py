@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kvdyno.model.search import Try
-from kvdyno.tuning.racing import PAIRS_LEAST, REPETITIONS_MOST, contested, hopeless
+from kvdyno.tuning.racing import PAIRS_LEAST, REPETITIONS_MOST, contested, due, hopeless
 
 
 def raced(number: int, short: tuple[float, ...], full: tuple[float, ...]) -> Try:
@@ -76,3 +76,9 @@ def test_no_try_is_repeated_without_end_and_pruned_ones_never() -> None:
     assert contested([repeated(1, *same), repeated(2, *same)]) is None
     pruned = Try(3, {}, (0.51,), short=(0.51,), pruned=True)
     assert contested([repeated(1, *same), pruned]) is None
+
+
+def test_new_candidates_come_between_two_repetitions() -> None:
+    trail = [repeated(n, 0.5 + 0.01 * n) for n in range(1, 7)]
+    after = [due(trail[:count]) is not None for count in range(1, 7)]
+    assert after == [False, False, True, False, False, True]

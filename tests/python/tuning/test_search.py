@@ -218,7 +218,8 @@ def test_the_found_options_stand_beside_an_engine_that_tunes_itself(
     assert found.winner
     mine = {r.workload: r for r in rival.candidates[found.winner.number] if r.metric == "throughput"}
     assert mine["a"].better
-    assert mine["a"].ratio == pytest.approx((found.winner.fresh or 0) / over["a"].ratio, rel=0.05)
+    assert found.winner.fresh
+    assert mine["a"].ratio == pytest.approx(found.winner.fresh.value / over["a"].ratio, rel=0.05)
     written = pipeline.write_search(project, found)
     for form in (written.html, written.markdown, written.latex):
         text = form.read_text()
@@ -405,10 +406,11 @@ def test_noise_alone_changes_no_option(project: Project, monkeypatch: pytest.Mon
     assert found.winner is None
     assert found.preset is None
     assert "which stays" in pipeline.write_search(project, found).html.read_text()
-    best = max(found.confirmed, key=lambda each: each.searched)
-    assert best.fresh
-    assert best.searched > best.fresh, "noise made it the best"
-    assert abs(best.promised - 1) < abs(best.searched - 1) / 2, "the model knows the noise"
+    best = max((one for one in found.tries if one.each), key=lambda one: one.gains or ())
+    assert best.gains
+    assert best.believed
+    assert best.gains[0] > 0, "noise made it the best"
+    assert abs(best.believed[0]) < best.gains[0] / 2, "the model knows the noise"
 
 
 def test_of_one_objective_the_three_that_promise_most_are_confirmed(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 import statistics
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -42,16 +43,34 @@ def gain(options: Options) -> float | None:
     return found - (abs(math.log(cache / (4 * GIB))) if cache else 3)
 
 
+def smooth(options: Options) -> float:
+    """Best inside the ranges of memtable and filter bits, which go together, and with a large cache."""
+    memtable = math.log(int(options["write_buffer_size"]) / (GIB / 4)) / math.log(16)
+    bits = int(options["filter_bits"]) / 20 - 0.6
+    cache = math.log(int(options.get("cache_size", GIB / 8)) / (8 * GIB)) / math.log(64)
+    return 0.3 * cache - 0.5 * (memtable**2 + bits**2 + 1.6 * memtable * bits)
+
+
 def start(space: Space) -> Options:
     return placed(space, space.start({}))
 
 
-def searched(space: Space, strategy: str, *, tries: int, seed: int) -> list[Try]:
+def searched(
+    space: Space,
+    strategy: str,
+    *,
+    tries: int,
+    seed: int,
+    surface: Callable[[Options], float | None] = gain,
+    noise: float = 0,
+) -> list[Try]:
     trail: list[Try] = []
-    first = gain(start(space)) or 0
+    first = surface(start(space)) or 0
+    rng = random.Random(seed)
     while len(trail) < tries:
         options = STRATEGIES[strategy](Question(space, tuple(trail), start(space), seed))
-        found = gain(options)
+        found = surface(options)
+        found = found and found + rng.gauss(0, noise)
         trail.append(Try(len(trail) + 1, options, None if found is None else (found - first,)))
     return trail
 
@@ -60,20 +79,14 @@ def best(trail: list[Try]) -> float:
     return max(one.gains[0] for one in trail if one.gains)
 
 
-def test_tpe_finds_more_than_random_draws_at_the_same_budget(space: Space) -> None:
-    seeds = range(5)
-    by_tpe = [best(searched(space, "tpe", tries=30, seed=seed)) for seed in seeds]
-    at_random = [best(searched(space, "random", tries=30, seed=seed)) for seed in seeds]
-    assert statistics.mean(by_tpe) >= statistics.mean(at_random)
+@pytest.mark.parametrize("strategy", ["gp", "tpe"])
+def test_a_model_finds_more_than_random_draws_at_the_same_budget(space: Space, strategy: str) -> None:
+    def gained(name: str, seed: int) -> float:
+        trail = searched(space, name, tries=16, seed=seed, surface=smooth, noise=0.05)
+        return smooth(max(trail, key=lambda one: one.gains or ()).options)
 
-
-@pytest.mark.parametrize("other", ["tpe", "random", "sweep"])
-def test_a_gaussian_process_finds_more_than_the_others_at_the_same_budget(space: Space, other: str) -> None:
-    found = {
-        name: statistics.mean(best(searched(space, name, tries=16, seed=seed)) for seed in range(4))
-        for name in ("gp", other)
-    }
-    assert found["gp"] > found[other]
+    found = {name: statistics.mean(gained(name, seed) for seed in range(4)) for name in (strategy, "random")}
+    assert found[strategy] > found["random"]
 
 
 def test_several_objectives_are_weighted_otherwise_in_each_try(space: Space) -> None:
