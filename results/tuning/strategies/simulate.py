@@ -1,14 +1,12 @@
-"""Simulates searches on a measured surface: what does each strategy find with so many measurements?
+"""Simulates searches on measured surfaces: what does each strategy find with so many measurements?
 
-The surface is the sweep in ../surface: LevelDB's throughput at combinations of four options, and between them
-by multilinear interpolation of its logarithm. A measurement of a candidate is its gain over the default, with
-noise that is drawn from how far the sweep's repetitions lie from their means. As in a search, after every
-third try one of which noise decides whether it is the best is measured again. What counts is the surface's
-own gain at the try that promises most; the default's, which is 1, where none promises more.
+A measurement of a candidate is its gain on the surface (surfaces.py), with noise as measured. As in a search,
+after every third try one of which noise decides whether it is the best is measured again. What counts is the
+surface's own gain at the try that promises most; the default's, which is 1, where none promises more.
 
 Writes beside itself `found.csv`, a strategy's gain over the default (a ratio, the geometric mean over seeds)
-after so many measurements, and `compared.csv`, the gain of `gp` over another strategy's, paired by seed.
-`low` and `high` are 95 % intervals (Student). Seeded; a minute:
+after so many measurements, `compared.csv`, the gain of `gp` over another strategy's, paired by seed, and
+`fit.csv`, how well a surface predicts. `low` and `high` are 95 % intervals (Student). Seeded; a few minutes:
 
     .venv/bin/python results/tuning/strategies/simulate.py && make results
 """
@@ -17,84 +15,25 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
 
 import numpy as np
-import pandas as pd
-from numpy.typing import NDArray
 from scipy import stats
-from scipy.interpolate import RegularGridInterpolator
+from surfaces import Surface, surfaces
 
-from kvdyno.model.search import Dimension, Options, Space, Try
+from kvdyno.model.search import Options, Try
 from kvdyno.tuning.gaussian import with_beliefs
 from kvdyno.tuning.question import Question
 from kvdyno.tuning.racing import due
 from kvdyno.tuning.search import chosen
 from kvdyno.tuning.strategies import STRATEGIES
 
-Values = NDArray[np.float64]
-
 HERE = Path(__file__).parent
-SURFACE = HERE.parent / "surface" / "metrics.parquet"
-#: Options that scale are this much larger at paper scale, where the space has its ranges, than in the sweep.
-SCALE = 128
-SCALED = ("write_buffer_size", "cache_size")
-
-MIB, GIB = 1 << 20, 1 << 30
-DIMENSIONS = (
-    Dimension("write_buffer_size", low=64 * MIB, high=GIB, log=True, memory=2),
-    Dimension("cache_size", low=128 * MIB, high=8 * GIB, log=True, memory=1),
-    Dimension("filter_bits", low=0, high=20),
-    Dimension("block_size", low=1024, high=65536, log=True),
-)
-NAMES = [each.name for each in DIMENSIONS]
-#: A strategy looks at dimensions and memory, and never at the engine.
-SPACE = Space(cast(Any, None), DIMENSIONS, 0.6 * 16 * GIB)
-#: LevelDB's own defaults in that space.
-START: Options = dict(zip(NAMES, (str(512 * MIB), str(GIB), "0", "4096"), strict=True))
 
 SEEDS = range(1, 31)
 MEASUREMENTS = (12, 24, 48)
-
-
-@dataclass(frozen=True)
-class Surface:
-    """The logarithm of throughput over options, and how far repetitions lie from their means."""
-
-    log: RegularGridInterpolator
-    residuals: Values
-
-    def gain(self, options: Options) -> float:
-        """How much better than the default's the candidate's throughput is: a logarithm."""
-        places = [[each.place(float(its[each.name])) for each in DIMENSIONS] for its in (options, START)]
-        candidate, default = self.log(places)
-        return float(candidate - default)
-
-    def measured(self, options: Options, rng: np.random.Generator) -> float:
-        """The gain that one repetition beside the default shows: both have noise."""
-        candidate, default = rng.choice(self.residuals, size=2)
-        return self.gain(options) + float(candidate - default)
-
-
-def read_surface() -> Surface:
-    """The sweep's surface."""
-    frame = pd.read_parquet(SURFACE)
-    rows = frame[(frame["metric"] == "throughput") & (frame["phase"] == "run")].copy()
-    for name in SCALED:
-        rows[name] *= SCALE
-    rows["log"] = np.log(rows["value"])
-    points = rows.groupby(NAMES)["log"]
-    means, n = points.mean(), points.transform("count")
-    shape = [len(values) for values in means.index.levels]
-    places = [
-        [each.place(float(value)) for value in values]
-        for each, values in zip(DIMENSIONS, means.index.levels, strict=True)
-    ]
-    residuals = (rows["log"] - points.transform("mean")) * np.sqrt(n / (n - 1))
-    return Surface(RegularGridInterpolator(places, means.to_numpy().reshape(shape)), residuals.to_numpy())
 
 
 def search(surface: Surface, strategy: str, *, seed: int) -> dict[int, float]:
@@ -106,10 +45,10 @@ def search(surface: Surface, strategy: str, *, seed: int) -> dict[int, float]:
     rng = np.random.default_rng(seed)
     trail: list[Try] = []
     after: list[tuple[Try, ...]] = []
-    while len(after) < MEASUREMENTS[-1] and not _idle(trail):
-        options = STRATEGIES[strategy](Question(SPACE, tuple(trail), START, seed))
+    while len(after) < MEASUREMENTS[-1] and not _idle(trail, surface):
         number = len(trail) + 1
-        known = next((one for one in (Try(0, START, (0.0,)), *trail) if one.options == options), None)
+        options = _candidate(surface, strategy, trail, seed=seed)
+        known = next((one for one in (Try(0, surface.start, (0.0,)), *trail) if one.options == options), None)
         if known:
             trail.append(replace(known, number=number, each=(), seconds=0))
             continue
@@ -120,8 +59,19 @@ def search(surface: Surface, strategy: str, *, seed: int) -> dict[int, float]:
             again = _try(surface, unclear, rng=rng)
             trail = [_follows(again, one) for one in trail]
             after.append(tuple(trail))
-    found = {count: _found(after[min(count, len(after)) - 1], seed=seed) for count in MEASUREMENTS}
+    found = {count: _found(surface, after[min(count, len(after)) - 1], seed=seed) for count in MEASUREMENTS}
     return {count: surface.gain(options) for count, options in found.items()}
+
+
+def _candidate(surface: Surface, strategy: str, trail: Sequence[Try], *, seed: int) -> Options:
+    """What comes next: what a search begins with, then what the strategy proposes."""
+    if len(trail) < len(surface.given):
+        return surface.given[len(trail)]
+    return STRATEGIES[strategy](_question(surface, trail, seed=seed))
+
+
+def _question(surface: Surface, trail: Sequence[Try], *, seed: int) -> Question:
+    return Question(surface.space, tuple(trail), surface.start, seed, given=len(surface.given))
 
 
 def _try(surface: Surface, one: Try, *, rng: np.random.Generator) -> Try:
@@ -138,31 +88,37 @@ def _follows(again: Try, one: Try) -> Try:
     return replace(one, gains=again.gains) if one.options == again.options else one
 
 
-def _found(trail: Sequence[Try], *, seed: int) -> Options:
+def _found(surface: Surface, trail: Sequence[Try], *, seed: int) -> Options:
     """The candidate that promises most; the default if none promises anything."""
-    believed = with_beliefs(Question(SPACE, trail, START, seed))
-    best = next(iter(chosen(believed).values()), None)
-    return best.options if best and best.believed and best.believed[0] > 0 else START
+    best = next(iter(chosen(with_beliefs(_question(surface, trail, seed=seed))).values()), None)
+    return best.options if best and best.believed and best.believed[0] > 0 else surface.start
 
 
-def _idle(trail: Sequence[Try]) -> bool:
-    last = trail[-10 * len(DIMENSIONS) :]
-    return len(last) == 10 * len(DIMENSIONS) and not any(one.seconds for one in last)
+def _idle(trail: Sequence[Try], surface: Surface) -> bool:
+    most = 10 * len(surface.space.dimensions)
+    last = trail[-most:]
+    return len(last) == most and not any(one.seconds for one in last)
 
 
-def found_rows(gains: dict[str, list[dict[int, float]]]) -> Iterator[list[object]]:
-    """A row for each strategy and number of measurements."""
-    for strategy, searches in gains.items():
-        for count in MEASUREMENTS:
-            yield [strategy, count, *_ratio([its[count] for its in searches])]
+#: For each surface and strategy, what each seed's search had found after so many measurements.
+Gains = Mapping[str, Mapping[str, Sequence[Mapping[int, float]]]]
 
 
-def compared_rows(gains: dict[str, list[dict[int, float]]]) -> Iterator[list[object]]:
-    """A row for each other strategy and number of measurements."""
-    for strategy in [each for each in gains if each != "gp"]:
-        for count in MEASUREMENTS:
-            pairs = zip(gains["gp"], gains[strategy], strict=True)
-            yield [strategy, count, *_ratio([mine[count] - theirs[count] for mine, theirs in pairs])]
+def found_rows(gains: Gains) -> Iterator[list[object]]:
+    """A row for each surface, strategy and number of measurements."""
+    for surface, by_strategy in gains.items():
+        for strategy, searches in by_strategy.items():
+            for count in MEASUREMENTS:
+                yield [surface, strategy, count, *_ratio([its[count] for its in searches])]
+
+
+def compared_rows(gains: Gains) -> Iterator[list[object]]:
+    """A row for each surface, other strategy and number of measurements."""
+    for surface, by_strategy in gains.items():
+        for strategy in [each for each in by_strategy if each != "gp"]:
+            for count in MEASUREMENTS:
+                pairs = zip(by_strategy["gp"], by_strategy[strategy], strict=True)
+                yield [surface, strategy, count, *_ratio([mine[count] - its[count] for mine, its in pairs])]
 
 
 def _ratio(logs: Sequence[float]) -> list[object]:
@@ -172,20 +128,26 @@ def _ratio(logs: Sequence[float]) -> list[object]:
     return [*(f"{math.exp(each):.4f}" for each in (mean, mean - reach, mean + reach)), len(logs)]
 
 
-def write(name: str, heads: Sequence[str], rows: Iterator[list[object]]) -> None:
+def write(name: str, heads: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """A table beside this script."""
     with (HERE / name).open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow([*heads, "measurements", "ratio", "low", "high", "seeds"])
+        writer.writerow(heads)
         writer.writerows(rows)
 
 
 def main() -> None:
     """Writes the tables."""
-    surface = read_surface()
-    gains = {name: [search(surface, name, seed=seed) for seed in SEEDS] for name in STRATEGIES}
-    write("found.csv", ["strategy"], found_rows(gains))
-    write("compared.csv", ["over"], compared_rows(gains))
+    known = surfaces()
+    gains = {
+        name: {each: [search(surface, each, seed=seed) for seed in SEEDS] for each in STRATEGIES}
+        for name, surface in known.items()
+    }
+    numbers = ("measurements", "ratio", "low", "high", "seeds")
+    write("found.csv", ("surface", "strategy", *numbers), found_rows(gains))
+    write("compared.csv", ("surface", "over", *numbers), compared_rows(gains))
+    fits = [(name, f"{its.explained:.2f}") for name, its in known.items() if its.explained is not None]
+    write("fit.csv", ("surface", "explained"), fits)
 
 
 if __name__ == "__main__":
