@@ -99,7 +99,7 @@ paper-records: paper-engines
 	@$(PAPER_PARTS) | while read name profile; do \
 	  { $(KVDYNO) run $$name --profile $$profile --runner $(RUNNER) $(RUNFLAGS) </dev/null || [ $$? = 8 ]; } || exit 1; done
 
-simulations: venv  ## Run the seeded simulations behind results/ again (three minutes); then make results
+simulations: venv  ## Run the seeded simulations behind results/ again (several minutes); then make results
 	@$(PY) results/truth/simulate.py
 	@$(PY) results/regression/simulate.py
 	@$(PY) results/rows/simulate.py

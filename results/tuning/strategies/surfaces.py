@@ -1,9 +1,9 @@
 """Measured response surfaces that searches are simulated on.
 
-`leveldb` is the sweep in ../surface: throughput at combinations of four options, and between them by multilinear
-interpolation of its logarithm. `rocksdb` are thirteen options, of which no grid can be measured: a forest of
-randomised trees (Geurts et al., "Extremely randomized trees", Machine Learning 63, 2006) that was fitted to
-all tries of the published searches stands for the engine (Eggensperger et al., "Efficient benchmarking of
+`leveldb` is the sweep in ../surface: throughput at combinations of four options, and between them by
+multilinear interpolation of its logarithm. `rocksdb` has thirteen options, of which no grid can be measured:
+a forest of randomised trees (Geurts et al., "Extremely randomized trees", Machine Learning 63, 2006), fitted
+to all tries of the published searches, stands for the engine (Eggensperger et al., "Efficient benchmarking of
 hyperparameter optimizers via surrogates", AAAI 2015). A Gaussian process would favour `gp`, which is one.
 """
 
@@ -35,8 +35,8 @@ BOTH = ("false", "true")
 class Surface:
     """How much better than the default's a candidate's throughput is (a logarithm), over a space.
 
-    `noise` are differences of one repetition's gain from the mean. A search begins with `given`. `explained` is
-    the share of the variance between candidates that the surface predicts of those left out.
+    `noise` are differences of one repetition's gain from the mean. A search begins with `given`. `explained`
+    is the share of the variance between candidates that the surface predicts of those left out.
     """
 
     space: Space
@@ -121,8 +121,9 @@ ROCKSDB = (
 )
 #: RocksDB's own defaults in that space at the profile `quick`.
 ROCKSDB_START = {
-    "write_buffer_size": str(64 * MIB), "max_write_buffer_number": "2", "target_file_size_base": str(64 * MIB),
-    "max_bytes_for_level_base": str(256 * MIB), "level_compaction_dynamic_level_bytes": "true",
+    "write_buffer_size": str(64 * MIB), "max_write_buffer_number": "2",
+    "target_file_size_base": str(64 * MIB), "max_bytes_for_level_base": str(256 * MIB),
+    "level_compaction_dynamic_level_bytes": "true",
     "level0_file_num_compaction_trigger": "4", "max_background_jobs": "2", "cache_size": str(4 * GIB),
     "cache_index_and_filter_blocks": "false", "bloom_bits": "0", "block_size": "4096",
     "use_direct_reads": "false",
