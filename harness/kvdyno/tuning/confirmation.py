@@ -76,7 +76,10 @@ def _noise(
 
 
 def _fresh(gains: Sequence[float], *, noise: tuple[float, float], among: int) -> FreshGain:
-    """The mean of these logarithms as a ratio. The intervals of all candidates hold together (Bonferroni)."""
+    """The mean of these logarithms as a ratio. The intervals of all candidates hold together (Bonferroni).
+    Contenders share the default's runs, which the degrees of freedom leave out: a test simulates how often
+    an interval misses.
+    """
     mean, (error, freedom) = math.fsum(gains) / len(gains), noise
     if math.isnan(error):
         return FreshGain(math.exp(mean), None, None)

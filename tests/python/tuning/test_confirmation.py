@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any, cast
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -94,3 +95,19 @@ def test_a_candidate_that_is_worse_at_a_searched_workload_is_not_set() -> None:
     assert found.fresh
     assert found.fresh.value == pytest.approx(math.sqrt(1.6))
     assert winner((found,)) is None
+
+
+def test_intervals_of_all_candidates_hold_together_although_they_share_the_default() -> None:
+    rng = np.random.default_rng(3)
+    repetitions, rounds, missed = 3, 200, 0
+    for _ in range(rounds):
+        runs = rng.normal(0, 0.05, (5, repetitions))
+        gains = runs[1:] - runs[0]
+        error = gains.std(axis=1, ddof=1) / math.sqrt(repetitions)
+        cells = [
+            (math.exp(gain), each, "undecided") for gain, each in zip(gains.mean(axis=1), error, strict=True)
+        ]
+        found = results(dict(zip((TWIN, "one", "two", "three"), cells, strict=True)), freedom=repetitions - 1)
+        fresh = [each.fresh for each in found if each.fresh]
+        missed += any(not (each.low or 0) <= 1 <= (each.high or 0) for each in fresh)
+    assert 0.01 < missed / rounds < 0.1
